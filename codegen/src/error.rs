@@ -22,7 +22,7 @@ use crate::declaration::reserved::{name_fault, spelled_label};
 ///   |      ^";
 /// assert_eq!(error.to_string(), text);
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The text does not follow the [grammar](crate::language).
     Syntax {
@@ -67,6 +67,12 @@ pub enum Error {
         /// Name of the function.
         name: String,
     },
+    /// The function that is [asked after calls of kernels](crate::Library::inquiry) has no name, or its kernels are not
+    /// those of the library.
+    Inquiry {
+        /// Reason.
+        reason: String,
+    },
     /// The prefix of a system library cannot be used.
     Prefix {
         /// The prefix.
@@ -103,6 +109,7 @@ impl Error {
             Error::Imports { .. }
             | Error::Entry { .. }
             | Error::Registered { .. }
+            | Error::Inquiry { .. }
             | Error::Prefix { .. } => None,
         }
     }
@@ -116,6 +123,7 @@ impl Error {
             Error::Imports { .. }
             | Error::Entry { .. }
             | Error::Registered { .. }
+            | Error::Inquiry { .. }
             | Error::Prefix { .. } => None,
         }
     }
@@ -148,15 +156,17 @@ impl Error {
             Error::Imports { .. }
             | Error::Entry { .. }
             | Error::Registered { .. }
+            | Error::Inquiry { .. }
             | Error::Prefix { .. } => {}
         }
         self
     }
 }
 
+/// The message contains that of an inner error, so the chain goes on behind that one.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        if let Error::Imports { source } = self { Some(source) } else { None }
+        if let Error::Imports { source } = self { source.source() } else { None }
     }
 }
 
@@ -186,6 +196,7 @@ impl fmt::Display for Error {
             Error::Registered { host, name } => {
                 write!(f, "{host}: there is no function {name:?}")?;
             }
+            Error::Inquiry { reason } => write!(f, "inquiry: {reason}")?,
             Error::Image { name, reason, .. } => write!(f, "image {name:?}: {reason}")?,
             Error::Prefix { prefix, reason } => {
                 write!(f, "system library prefix {prefix:?}: {reason}")?;
@@ -196,7 +207,7 @@ impl fmt::Display for Error {
 }
 
 /// The faults of a library, at least one, in the order of its functions. `Display` prints them one below the other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors(Vec<Error>);
 
 impl Errors {
@@ -251,7 +262,7 @@ impl fmt::Display for Errors {
 }
 
 /// A position in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
     /// Line number, counted from 1.
     pub line: usize,
@@ -300,7 +311,7 @@ impl fmt::Display for Position {
 }
 
 /// The subject of an error, independent of any text. `Display` prints `add_one: x.shape[0]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     /// Index of the function in the library.
     pub function: usize,
@@ -381,5 +392,35 @@ impl Part {
             return Part::Argument(first + index);
         }
         if let Part::Status(first) = self { Part::Status(first + index) } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use super::*;
+
+    /// What compilers keep in sets and compare with `==` has the traits for it.
+    #[test]
+    fn places_are_hashed_and_errors_are_equal() {
+        fn is_hashed<T: Eq + std::hash::Hash>() {}
+        fn is_equal<T: Eq>() {}
+        is_hashed::<(Location, Position, Site, Part, Limit)>();
+        is_equal::<(Error, Errors)>();
+    }
+
+    /// Printers of chains print each text once: no error contains the text of one behind it.
+    #[test]
+    fn chains_say_nothing_twice() {
+        let errors: [&dyn std::error::Error; 2] =
+            [&Error::from(TreeError::Empty), &Errors::from(Error::from(TreeError::Empty))];
+        for error in errors {
+            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
+                .map(ToString::to_string)
+                .collect();
+            let (first, behind) = chain.split_first().expect("an error has a text");
+            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
+        }
     }
 }

@@ -111,7 +111,7 @@
 //! ```
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; tokens are as long as possible. Letters are
-//! ASCII. The reserved words are `where try null stream current_device min max ceildiv else and or not _ None
+//! ASCII. A byte order mark at the start of a text is skipped, and positions are counted without it. The reserved words are `where try null stream current_device min max ceildiv else and or not _ None
 //! True False` and the words that types start with. In backticks any text names a value or a function, a reserved word too:
 //! `` `my.f`(`stream`: int64) ``. It has [`MAX_NAME`] bytes at most. The canonical text, and with it every message, has
 //! backticks only where they are needed; Rust values have none. No way is needed to write a backtick in a name, so
@@ -480,7 +480,15 @@
 //! `Display` prints one blank around binary operators and after `,` and `:`, only the parentheses that the structure
 //! needs, no option that holds its default, and each statement and its location on lines of their own. Parsing the text
 //! of a valid value yields an equal value, if the text is no longer than [`MAX_TEXT`]; an `align` that is the default
-//! is read as `None`.
+//! is read as `None`. The text of a library has its images and its functions; `entry`, `prepare`, `system_lib`, `imports`,
+//! `handlers`, `torch`, `inquiry` and the bytes of images are no part of it.
+//!
+//! # Depth
+//!
+//! A text of any depth is parsed, or refused, with little stack, and so is a value validated: what is deeper than
+//! [`MAX_NESTING`] is an error. A value in Rust may be built deeper than that, and is dropped without a frame for each
+//! level; to clone, compare, print or format one for debugging takes stack for its depth, as such walks of the standard
+//! library do. [`Library::check_form`](crate::Library::check_form) says first whether a value from elsewhere is refused.
 
 mod token;
 

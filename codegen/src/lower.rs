@@ -30,6 +30,7 @@ mod unchecked;
 mod value;
 
 use crate::ir::{self, Linkage};
+use crate::language::Fingerprint;
 use crate::resolve::Resolved;
 use crate::resolve::body::Entry;
 use crate::resolve::exported_names::MAIN;
@@ -45,7 +46,7 @@ pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
 
 /// Options of [`lower`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Source of the cold routines.
     pub routines: Routines,
@@ -68,8 +69,28 @@ impl Default for Options {
     }
 }
 
+impl Fingerprint {
+    /// Returns the digest of this one and of options of lowering, all of them.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Library, Options};
+    ///
+    /// let library: Library = "f(n: int64) -> int64 = { return n; };".parse()?;
+    /// let (plain, bare) = (Options::default(), Options { metadata: false, ..Options::default() });
+    /// let print = |options: &Options| library.fingerprint().with_options(options);
+    /// assert_eq!(print(&plain), print(&Options::default()));
+    /// assert_ne!(print(&plain), print(&bare));
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_options(self, options: &Options) -> Fingerprint {
+        // The form for debugging has every field by its name.
+        self.with(format!("{options:?}").as_bytes())
+    }
+}
+
 /// Source of the routines that all wrappers share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Routines {
     /// The module has a local copy of each routine that it uses.
     #[default]

@@ -23,6 +23,7 @@ pub(crate) mod ids;
 pub(crate) mod image;
 pub(crate) mod implied;
 mod inferred;
+mod inquiry;
 mod into;
 pub(crate) mod kept;
 mod kernel;
@@ -210,6 +211,7 @@ impl Library {
         let operated = operators.iter().map(|operator| (operator.function, operator.entry()));
         let entered: Vec<(usize, Entry)> = handled.chain(operated).collect();
         let into = into::functions(&functions, &entered, &items)?;
+        inquiry::check(self, &functions)?;
         exported_names::entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate()).map_err(Error::from)?;
         self.system_lib

@@ -126,3 +126,16 @@ fn a_hundred_faults_are_enough() {
     let text = format!("f() -> None = {{ {wrong} }}; g() -> None = k(b);");
     assert_eq!(Library::parse(&text).unwrap_err().as_slice().len(), 100);
 }
+
+/// Lines and columns have a limit, which their errors say.
+#[test]
+fn lines_and_columns_have_a_limit() {
+    let of = |location: Location| errors([function([call("n", 0)]).at(location)]);
+    let most = Location::MAX;
+    let last = Location::new("s.mt", most).column(most);
+    assert_eq!(Library::new([function([call("n", 0)]).at(last)]).validate(), Ok(()));
+    let line = "f: location: there is no line 2147483648: lines are counted from 1 to 2147483647";
+    assert_eq!(of(Location::new("s.mt", most + 1)), line);
+    let column = "f: location: there is no column 2147483648: columns are counted to 2147483647";
+    assert_eq!(of(Location::new("s.mt", 1).column(most + 1)), column);
+}

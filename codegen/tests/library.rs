@@ -1,6 +1,6 @@
 //! Entries and system libraries.
 
-use tvm_ffi_codegen::{Error, Library, Options, Part, ir, lower, metadata};
+use tvm_ffi_codegen::{Error, Inquiry, Library, Options, Part, ir, lower, metadata};
 
 /// Functions of these names, and an entry.
 fn library(functions: &[&str], entry: Option<&str>) -> Library {
@@ -51,6 +51,31 @@ fn entries_that_cannot_be_are_errors() {
     assert_eq!(prepared.to_string(), message);
     let text = "main() -> None = k(); main() -> None = k();".parse::<Library>().unwrap_err();
     assert!(text.to_string().contains("main: an earlier function has this name"), "{text}");
+}
+
+/// A kernel that is misspelt would never be asked about, and a function without a name never found.
+#[test]
+fn inquiries_that_cannot_be_are_errors() {
+    let long = "f".repeat(5000);
+    let rows: [(&str, &[&str], Option<&str>); 9] = [
+        ("a.b", &["k"], None),
+        ("🦀 and `x`", &["inner", "k"], None),
+        ("", &["k"], Some("\"\" names no function")),
+        ("a\0b", &["k"], Some("\"a\\0b\" names no function")),
+        ("🦀\n", &["k"], Some("\"🦀\\n\" names no function")),
+        (&long, &["k"], Some("more than 4096 bytes in a name (MAX_NAME)")),
+        ("a.b", &["k", "nope"], Some("there is no kernel \"nope\"")),
+        ("a.b", &["k", "inner", "k"], Some("the kernel \"k\" is named twice")),
+        ("a.b", &[], Some("there are no kernels after which the function is asked")),
+    ];
+    let text = "f(n: int64) -> None = k(n);
+        g() -> Function = { return function (n: int64) -> None { inner(n); @\"nope\"(); }; };";
+    let library: Library = text.parse().unwrap();
+    for (function, kernels, reason) in rows {
+        let asked = library.clone().with_inquiry(Inquiry::new(function, kernels.iter().copied()));
+        let error = asked.validate().err().map(|errors| errors.to_string());
+        assert_eq!(error, reason.map(|reason| format!("inquiry: {reason}")), "{function:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! Everything that parses lowers, and what lowers verifies.
 
+use std::collections::HashSet;
+
 use abi_spec::library_bin::{ImportTree, Module, Node, TreeError};
-use tvm_ffi_codegen::{Error, Library, Loader, Options, ir, lower, routines};
+use tvm_ffi_codegen::{
+    Error, Fingerprint, Library, Loader, Options, Routines, Unchecked, ir, lower, routines,
+};
 
 const DECLARATIONS: &[&str] = &[
     "f() -> None = k();",
@@ -167,4 +171,27 @@ fn long_data_is_cut_short_in_text() {
     let text = module.to_string();
     assert!(text.contains(&format!("\n    ({} more bytes)\n}}\n", size - 16384)));
     assert!(text.len() < 1 << 19);
+}
+
+/// Options that differ in any field have other fingerprints.
+#[test]
+fn options_are_told_apart() {
+    let none = Unchecked::NONE;
+    let plain = Options::default;
+    let all = [
+        plain(),
+        Options { routines: Routines::Shared, ..plain() },
+        Options { metadata: false, ..plain() },
+        Options { unchecked: Unchecked { shape: true, ..none }, ..plain() },
+        Options { unchecked: Unchecked { strides: true, ..none }, ..plain() },
+        Options { unchecked: Unchecked { device: true, ..none }, ..plain() },
+        Options { unchecked: Unchecked { alignment: true, ..none }, ..plain() },
+        Options { loader: Loader::Windows, ..plain() },
+        Options { in_process: true, ..plain() },
+    ];
+    let start = Fingerprint::of(b"");
+    let prints: HashSet<Fingerprint> =
+        all.iter().map(|options| start.with_options(options)).collect();
+    assert_eq!((prints.len(), prints.contains(&start)), (all.len(), false));
+    assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
 }

@@ -123,25 +123,15 @@ impl Key {
             cpu,
             features,
             headers,
-            metadata,
-            routines,
-            unchecked,
+            // These are options of lowering.
+            metadata: _,
+            routines: _,
+            unchecked: _,
             sources,
             kernels,
             in_process,
         } = request;
-        let code = (
-            backend,
-            form,
-            optimization,
-            target.to_string(),
-            cpu,
-            features,
-            headers,
-            metadata,
-            routines,
-            unchecked,
-        );
+        let code = (backend, form, optimization, target.to_string(), cpu, features, headers);
         let system = (
             link,
             libraries,
@@ -155,8 +145,8 @@ impl Key {
             in_process,
         );
         let options = [format!("{code:?}"), format!("{system:?}")];
-        let print =
-            options.iter().fold(library.fingerprint(), |all, part| all.with(part.as_bytes()));
+        let print = library.fingerprint().with_options(&request.lowering());
+        let print = options.iter().fold(print, |all, part| all.with(part.as_bytes()));
         let print = print.with(&kernels.len().to_le_bytes());
         // A shared library records the names of those that it needs.
         let kernels = kernels.iter().flat_map(|input| [input.name().as_bytes(), input.bytes()]);

@@ -201,16 +201,19 @@ impl Error {
     }
 }
 
+/// The message contains that of an inner error, so the chain goes on behind that one.
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         if let Error::Link { source } = self {
             source.source()
         } else if let Error::Write { source, .. } = self {
-            Some(source)
+            source.source()
         } else if let Error::Declaration { source, .. } = self {
-            Some(source)
+            source.source()
+        } else if let Error::Triton { source } = self {
+            source.source()
         } else if let Error::Backend { source, .. } = self {
-            Some(source.as_ref())
+            source.source()
         } else {
             None
         }

@@ -223,6 +223,11 @@ impl Jit {
     /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Backend`] for a [system
     /// library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
+        if library.system_lib.is_some() {
+            let reason = "a system library registers itself when a program starts that it is linked into: \
+                 emit an object file";
+            return Err(Error::Backend(backend_cranelift::Error::Unsupported { reason }));
+        }
         // Whatever else the options say: the code is freed, and with it what its cached calls keep.
         let lowering = Options { in_process: true, ..self.options.lowering.clone() };
         let source = tvm_ffi_codegen::lower(&library.resolve()?, &lowering);
@@ -255,6 +260,10 @@ impl Jit {
 
     /// Emits host IR, after functions for the symbols of given ones that it imports.
     fn add(&mut self, source: &ir::Module) -> Result<(), Error> {
+        // A constructor may call what one runtime has and another lacks; it is refused alike in both.
+        if !source.constructors.is_empty() {
+            return Err(Error::Backend(backend_cranelift::Error::Constructors));
+        }
         for given in &self.given {
             let symbol = given.symbol();
             let imported =

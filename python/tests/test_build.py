@@ -497,3 +497,10 @@ def test_what_is_no_part() -> None:
     for use in (build.check, build.checked):
         raises(TypeError, "library is of type int, expected a `build.Library`", lambda use=use: use(5))
     raises(TypeError, "part is of type int, expected a `build.Part`", lambda: build.with_lines(5))
+
+
+def test_a_byte_order_mark_at_the_start_is_not_counted() -> None:
+    text = "f(n: int64) -> None = k(n);"
+    assert build.parse("\ufeff" + text) == build.parse(text)
+    raises(ValueError, "1:3: expected", lambda: build.parse("\ufefff(1"))
+    raises(ValueError, "1:1: expected a token", lambda: build.parse("\ufeff\ufeff" + text))

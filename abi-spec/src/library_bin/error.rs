@@ -153,8 +153,30 @@ impl fmt::Display for DecodeError {
 
 impl Error for TreeError {}
 
+/// The message contains that of an inner error, so the chain goes on behind that one.
 impl Error for DecodeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        if let Defect::Tree(error) = &self.defect { Some(error) } else { None }
+        if let Defect::Tree(error) = &self.defect { error.source() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use super::*;
+
+    /// Printers of chains print each text once: no error contains the text of one behind it.
+    #[test]
+    fn chains_say_nothing_twice() {
+        let errors: [&dyn Error; 1] =
+            [&DecodeError { offset: 0, defect: Defect::Tree(TreeError::Empty) }];
+        for error in errors {
+            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
+                .map(ToString::to_string)
+                .collect();
+            let (first, behind) = chain.split_first().expect("an error has a text");
+            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
+        }
     }
 }

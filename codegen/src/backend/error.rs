@@ -85,9 +85,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// The message contains that of an inner error, so the chain goes on behind that one.
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        if let Error::Malformed(malformed) = self { Some(malformed) } else { None }
+        if let Error::Malformed(malformed) = self { malformed.source() } else { None }
     }
 }
 
@@ -123,5 +124,26 @@ impl Mismatch {
     pub fn of(self, symbol: &str) -> Error {
         let Mismatch { argument, expected, found } = self;
         Error::Kernel { symbol: symbol.to_owned(), argument, expected, found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use super::*;
+
+    /// Printers of chains print each text once: no error contains the text of one behind it.
+    #[test]
+    fn chains_say_nothing_twice() {
+        let errors: [&dyn error::Error; 1] =
+            [&Error::from(Malformed { reason: "no block".to_owned(), function: None })];
+        for error in errors {
+            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
+                .map(ToString::to_string)
+                .collect();
+            let (first, behind) = chain.split_first().expect("an error has a text");
+            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
+        }
     }
 }

@@ -8,6 +8,11 @@ use super::derived::Derived;
 use super::{Body, Handlers, Image, Param, Signature, TorchOperators};
 
 /// Contents of one shared object.
+///
+/// Its [text](crate::language) has the functions and the images. An expression or a type may be nested deeper than
+/// [`MAX_NESTING`](crate::language::MAX_NESTING), which [`validate`](Library::validate) refuses with little stack. To clone,
+/// compare or print a library that is refused for that takes stack for its depth;
+/// [`check_form`](Library::check_form) tells before.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Library {
@@ -46,7 +51,8 @@ pub struct Inquiry {
     /// Name of the function, which is looked up as that of a [call by name](super::FunctionRef::Name). It takes no
     /// arguments; what it returns is released.
     pub function: String,
-    /// Symbols of the kernels.
+    /// Symbols of the kernels, at least one. Functions of the library call each; one that none calls is an error, since
+    /// a misspelt kernel is never asked about.
     pub kernels: Vec<String>,
 }
 
@@ -77,13 +83,13 @@ pub struct Prepare {
 }
 
 /// A place in a source file of the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Name of the file, as it is shown.
     pub file: String,
-    /// Line number, counted from 1.
+    /// Line number, counted from 1, up to [`Location::MAX`].
     pub line: u32,
-    /// Column in characters, counted from 1; 0 if it is not known.
+    /// Column in characters, counted from 1, up to [`Location::MAX`]; 0 if it is not known.
     pub column: u32,
 }
 
@@ -280,6 +286,9 @@ impl Function {
 }
 
 impl Location {
+    /// The largest number of a line or a column: backtraces and debug information have signed numbers of 32 bits.
+    pub const MAX: u32 = i32::MAX as u32;
+
     /// Writes the head of a message about the location: `demo.mt:2: `, or `demo.mt:2:5: `.
     pub(crate) fn head(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let file = self.file.replace(|c: char| c.is_control(), "_");
@@ -289,7 +298,7 @@ impl Location {
         }
     }
 
-    /// Builds a location; lines are counted from 1.
+    /// Builds a location; lines are counted from 1, up to [`Location::MAX`].
     pub fn new(file: impl Into<String>, line: u32) -> Location {
         Location { file: file.into(), line, column: 0 }
     }

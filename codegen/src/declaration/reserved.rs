@@ -200,6 +200,12 @@ pub(crate) fn name_fault(name: &str) -> Option<String> {
     }
 }
 
+/// Returns true for text that a function of the FFI can be looked up by. [`MAX_NAME`](super::limit::MAX_NAME) bounds its
+/// length.
+pub(crate) fn is_callee(name: &str) -> bool {
+    !name.is_empty() && !name.contains(char::is_control)
+}
+
 /// Returns true for ASCII identifiers, reserved or not.
 pub(crate) fn is_identifier(word: &str) -> bool {
     let mut bytes = word.bytes();

@@ -2,11 +2,12 @@
 
 use std::str::FromStr;
 
-use super::parser::{Parser, Sought};
+use super::parser::{Parser, Sought, unmarked};
 use crate::declaration::{Expr, Function, Library, Signature};
 use crate::error::{Error, Errors, Position};
 
-/// Parses and validates a library. Its imports are no part of its text.
+/// Parses and validates a library: its images, without their bytes, and its functions. The other fields, such as imports,
+/// entry and inquiry, are no part of a text, and are `None`.
 impl FromStr for Library {
     type Err = Error;
 
@@ -103,6 +104,7 @@ impl Errors {
     /// of it stay without.
     #[cold]
     pub fn locate(self, text: &str) -> Errors {
+        let text = unmarked(text);
         // The parser stores no positions: it runs again, looking for the parts at fault.
         let sought = |error: &Error| {
             if let Error::Image { index, .. } = error {

@@ -46,7 +46,18 @@ pub(super) struct Parser<'a> {
     sought: FxHashMap<Sought, Option<usize>>,
 }
 
+/// Returns a text without the byte order mark that editors write at the start. Positions are counted without it.
+pub(super) fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Returns true for a character that is seen: neither a control character nor an invisible one, such as a byte order mark.
+fn is_seen(c: char) -> bool {
+    c == '\\' || c == '\'' || c.escape_debug().len() == 1
+}
+
 impl<'a> Parser<'a> {
+    /// Builds a parser at the first token of a text that is [unmarked].
     fn new(text: &'a str) -> Parser<'a> {
         let mut parser = Parser {
             text,
@@ -67,6 +78,7 @@ impl<'a> Parser<'a> {
 
     /// Parses a text that consists of one `rule`.
     pub(super) fn whole<T>(text: &'a str, rule: fn(&mut Self) -> Parsed<T>) -> Result<T, Error> {
+        let text = unmarked(text);
         if text.len() > MAX_TEXT {
             return Err(Error::excess(Limit::Text));
         }
@@ -76,7 +88,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Returns the offsets of parts in a text that parses as a library; `None` for those that it has not.
+    /// Returns the offsets of parts in an [unmarked] text that parses as a library; `None` for those that it has not.
     pub(super) fn find(
         text: &'a str,
         sought: impl IntoIterator<Item = Sought>,
@@ -263,7 +275,7 @@ impl<'a> Parser<'a> {
     #[cold]
     fn no_name(&self, expected: &str) -> Box<Error> {
         let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
-        let is_sign = |c: char| !c.is_control() && !"`\"".contains(c);
+        let is_sign = |c: char| is_seen(c) && !"`\"".contains(c);
         if self.token == Token::Unknown && self.slice().starts_with(is_sign)
             || matches!(self.token, Token::Word | Token::Int | Token::Float)
         {

@@ -5,7 +5,11 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::reserved::spelled_label;
 use crate::declaration::{Constraint, Function, Library, Location, Signature};
 
-/// Prints the images and the functions, separated by empty lines. Imports have no form in the language.
+/// Prints the images and the functions, separated by empty lines. The other fields have no form in the language, nor have
+/// the bytes of images: [`prepare`](Library::prepare), [`imports`](Library::imports), [`entry`](Library::entry),
+/// [`system_lib`](Library::system_lib), [`handlers`](Library::handlers), [`torch`](Library::torch) and
+/// [`inquiry`](Library::inquiry) are for who makes the library, as options of the command line are.
+/// [`fingerprint`](Library::fingerprint) has all of them.
 impl Display for Library {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;

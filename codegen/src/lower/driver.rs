@@ -7,7 +7,7 @@ use crate::ir::typed::{Const, Handle, Int, Pointee, Ref, Single, signature_of, w
 use crate::ir::{Builder, Signature, Type, Value};
 use crate::lower::value::zeros;
 
-/// Functions of a library, which [`entries!`] declares. Each returns a status.
+/// Functions of a library, which [`entries!`] declares.
 ///
 /// An entry in a routine stays a Rust value, so that Rust functions can take it while the routine is emitted.
 pub(crate) trait Entries: Copy + Const<Handle = Self> + 'static {
@@ -33,11 +33,18 @@ pub(crate) trait Entries: Copy + Const<Handle = Self> + 'static {
     fn signature(self) -> Signature;
 }
 
+/// Returns the type of a result in a table of [`entries!`], which is a status unless the row says otherwise.
+macro_rules! result {
+    () => { $crate::ir::typed::Int<i32> };
+    ($ty:ty) => { $ty };
+}
+
 /// Declares functions of a library. The first literal is the symbol of the table of their addresses. A row is a variant
-/// of `Entry`, the name of the symbol, the Rust function that emits a call, and whether the function is needed.
+/// of `Entry`, the name of the symbol, the Rust function that emits a call, the result if that is no status, and whether the
+/// function is needed.
 macro_rules! entries {
     ($variable:literal;
-     $($(#[$doc:meta])* $variant:ident $name:literal $call:ident($($param:ident: $ty:ty),*) $needed:literal;)*) => {
+     $($(#[$doc:meta])* $variant:ident $name:literal $call:ident($($param:ident: $ty:ty),*) $(-> $result:ty,)? $needed:literal;)*) => {
         /// A function of the library.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Entry { $($(#[$doc])* $variant,)* }
@@ -59,18 +66,21 @@ macro_rules! entries {
             }
 
             fn signature(self) -> $crate::ir::Signature {
-                let mut params = Vec::new();
-                match self { $(Entry::$variant => { $(<$ty>::types(&mut params);)* })* }
-                $crate::ir::Signature::new(&params, Some($crate::ir::Type::I32))
+                let (mut params, mut results) = (Vec::new(), Vec::new());
+                match self { $(Entry::$variant => {
+                    $(<$ty>::types(&mut params);)*
+                    <$crate::lower::driver::result!($($result)?)>::types(&mut results);
+                })* }
+                $crate::ir::Signature::new(&params, results.first().copied())
             }
         }
 
-        $(#[doc = concat!("Calls `", $name, "` of the library, which is open; yields the status.")]
+        $(#[doc = concat!("Calls `", $name, "` of the library, which is open; yields the result.")]
         #[allow(dead_code, clippy::too_many_arguments, reason = "those of the library; compiled code launches")]
         pub(crate) fn $call(
             b: &mut $crate::ir::Builder<'_>,
             $($param: impl $crate::ir::typed::Make<$ty>),*
-        ) -> Int<i32> {
+        ) -> $crate::lower::driver::result!($($result)?) {
             #[allow(unused_mut, reason = "a function may have no parameters")]
             let mut args = Vec::new();
             $(let $param: $ty = $param.make(b);
@@ -106,7 +116,7 @@ macro_rules! fields {
     };
 }
 
-pub(crate) use {entries, fields};
+pub(crate) use {entries, fields, result};
 
 /// Number of devices with a bit in masks and an entry in tables.
 pub(crate) const DEVICES: u64 = 64;
@@ -132,10 +142,10 @@ pub(crate) fn driver_address<E: Entries>(b: &mut Builder<'_>, entry: E) -> Ref<u
     Ref::new(b.atomic_load(Type::Ptr, table, 8 * entry.index()))
 }
 
-/// Calls a function of the open library; yields the status.
+/// Calls a function of the open library that returns a status; yields the status.
 ///
 /// # Panics
-/// If the arguments are not of the types of its parameters.
+/// If the arguments are not of the types of its parameters, or the result is no status.
 pub(crate) fn call<E: Entries, Args: Handle>(
     b: &mut Builder<'_>,
     entry: E,
@@ -146,10 +156,15 @@ pub(crate) fn call<E: Entries, Args: Handle>(
     call_with(b, entry, &args)
 }
 
-/// Calls a function of the open library with these values.
-pub(crate) fn call_with<E: Entries>(b: &mut Builder<'_>, entry: E, args: &[Value]) -> Int<i32> {
+/// Calls a function of the open library with these values; yields its result.
+pub(crate) fn call_with<E: Entries, Result: Handle>(
+    b: &mut Builder<'_>,
+    entry: E,
+    args: &[Value],
+) -> Result {
     let function = driver_address(b, entry).value(b);
-    Int::new(b.call_indirect_value(entry.signature(), function, args))
+    let result = b.call_indirect(entry.signature(), function, args);
+    Result::take(&mut result.into_iter())
 }
 
 /// Emits the address of a variable of the module: `count` values in a row, initially zero.
@@ -159,7 +174,7 @@ pub(crate) fn variable<T: Pointee>(b: &mut Builder<'_>, name: &str, count: u64) 
 }
 
 /// Functions with which a platform opens libraries and finds symbols.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Loader {
     /// `dlopen` and `dlsym`.
     #[default]

@@ -1,18 +1,18 @@
 //! Facts of the HIP runtime, from `hip_runtime_api.h` of 6.0 and newer: functions, layouts and constants. The code that
 //! loads kernels and makes devices current is in [`routines`](mod@super::routines).
 
-use crate::ir::typed::{Handle, Int, Ref, Single, routine};
-use crate::ir::{Builder, Signature, Type};
-use crate::lower::driver::{Event, Stream, driver_address, entries, fields};
+use crate::ir::Builder;
+use crate::ir::typed::{Handle, Int, Ref, routine};
+use crate::lower::driver::{Event, Stream, entries, fields};
 
 entries! {
     "tvm_ffi_codegen.hip";
     GetDevice "hipGetDevice" get_device(device: Ref<i32>) true;
     SetDevice "hipSetDevice" set_device(device: Int<i32>) true;
-    /// Returns the text, and no status.
-    GetErrorName "hipGetErrorName" get_error_name(status: Int<i32>) true;
-    /// Returns the text, and no status.
-    GetErrorString "hipGetErrorString" get_error_string(status: Int<i32>) true;
+    /// Returns the text.
+    GetErrorName "hipGetErrorName" get_error_name(status: Int<i32>) -> Ref<u8>, true;
+    /// Returns the text.
+    GetErrorString "hipGetErrorString" get_error_string(status: Int<i32>) -> Ref<u8>, true;
     DeviceGetAttribute "hipDeviceGetAttribute" device_get_attribute(value: Ref<i32>, attribute: Int<i32>, device: Int<i32>) true;
     /// Loads code for the current device.
     ModuleLoadData "hipModuleLoadData" module_load_data(module: Ref<Ref<HipModule>>, image: Ref<u8>) true;
@@ -40,18 +40,7 @@ entries! {
 
 /// Returns name and text of a status, which end with a NUL.
 pub(crate) fn texts(b: &mut Builder<'_>, status: Int<i32>) -> (Ref<u8>, Ref<u8>) {
-    (text_of(b, Entry::GetErrorName, status), text_of(b, Entry::GetErrorString, status))
-}
-
-/// Calls a function that returns text which ends with a NUL.
-fn text_of(b: &mut Builder<'_>, entry: Entry, status: Int<i32>) -> Ref<u8> {
-    let function = driver_address(b, entry).value(b);
-    let status = status.value(b);
-    Ref::new(b.call_indirect_value(
-        Signature::new(&[Type::I32], Some(Type::Ptr)),
-        function,
-        &[status],
-    ))
+    (get_error_name(b, status), get_error_string(b, status))
 }
 
 /// Opaque types of the runtime.

@@ -43,8 +43,8 @@ entries! {
     PushBack "torch_list_push_back" push_back(list: Ref<List>, word: Int<u64>) true;
     /// Returns the number of the layout of tensors with strides.
     LayoutStrided "aoti_torch_layout_strided" layout_strided() true;
-    /// Throws an exception of C++ with a message if the condition is false. Returns nothing.
-    Check "aoti_torch_check" check(condition: Int<i32>, function: Ref<u8>, file: Ref<u8>, line: Int<u32>, message: Ref<u8>) true;
+    /// Throws an exception of C++ with a message if the condition is false.
+    Check "aoti_torch_check" check(condition: Int<i32>, function: Ref<u8>, file: Ref<u8>, line: Int<u32>, message: Ref<u8>) -> (), true;
     /// Since 2.11. Makes a tensor of memory that `delete` gives back, a function of the data and of `context`.
     FromBlob "torch_from_blob" from_blob(
         data: Ref<u8>, rank: Int<i64>, extents: Ref<i64>, strides: Ref<i64>, offset: Int<i64>, dtype: Int<i32>,
@@ -58,8 +58,8 @@ entries! {
     /// Since 2.13.
     NewWord "torch_new_stable_ivalue" new_word(word: Ref<Ref<u64>>) false;
     DeleteWord "torch_delete_stable_ivalue" delete_word(word: Ref<u64>) false;
-    /// Warns. Returns nothing.
-    Warn "aoti_torch_warn" warn(function: Ref<u8>, file: Ref<u8>, line: Int<u32>, message: Ref<u8>) false;
+    /// Warns.
+    Warn "aoti_torch_warn" warn(function: Ref<u8>, file: Ref<u8>, line: Int<u32>, message: Ref<u8>) -> (), false;
     CudaStream "aoti_torch_get_current_cuda_stream" cuda_stream(device: Int<i32>, stream: Ref<Ref<u8>>) false;
 }
 
@@ -126,7 +126,8 @@ mod tests {
                 .unwrap_or_else(|| panic!("{}", entry.name()));
             let params = text.replace("void (*)(StableIValue*, uint64_t, uint64_t)", "code*");
             let params = params.replace("void (*)(void*, void*)", "code*");
-            let params = params.split_once('(').unwrap().1.strip_suffix(')').unwrap();
+            let (result, params) = params.split_once('(').unwrap();
+            let params = params.strip_suffix(')').unwrap();
             let expected =
                 params.split(", ").filter(|param| !param.is_empty()).map(|param| match param {
                     "bool" | "int32_t" | "uint32_t" => Type::I32,
@@ -136,6 +137,12 @@ mod tests {
             let signature = entry.signature();
             let found = signature.params.iter().map(|param| param.ty);
             assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{text}");
+            let result_type = match result {
+                "void" => None,
+                "AOTITorchError" | "int32_t" => Some(Type::I32),
+                other => panic!("{other}"),
+            };
+            assert_eq!(signature.result.map(|result| result.ty), result_type, "{text}");
         }
     }
 }

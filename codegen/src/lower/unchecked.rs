@@ -14,7 +14,7 @@ use crate::trace::explain;
 
 /// Groups of checks of tensors and shapes that a library omits. A call that would pass the checks behaves the same
 /// without them; the effect of any other call depends on the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Unchecked {
     /// Comparisons of extents, numbers of shapes and integer parameters with symbols and expressions.
     pub shape: bool,

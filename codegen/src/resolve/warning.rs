@@ -25,7 +25,7 @@ use unreached::Unreached;
 /// assert!(warning.contains("[unknown-exception]\n"));
 /// # Ok::<(), tvm_ffi_codegen::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warning {
     /// Kind, by whose name it can be left out.
@@ -107,7 +107,7 @@ impl FromStr for WarningKind {
 }
 
 /// Subject of a [`Warning`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A part of a function.
     Part(Site),

@@ -103,11 +103,14 @@ impl Checker<'_> {
             let reason = "the name of a file is not empty, without quotes and control characters";
             return Err(self.invalid(part, reason));
         }
-        if *line == 0 || *line > i32::MAX as u32 {
-            return Err(self.invalid(part, format!("there is no line {line}")));
+        let most = Location::MAX;
+        if *line == 0 || *line > most {
+            let reason = format!("there is no line {line}: lines are counted from 1 to {most}");
+            return Err(self.invalid(part, reason));
         }
-        if *column > i32::MAX as u32 {
-            return Err(self.invalid(part, format!("there is no column {column}")));
+        if *column > most {
+            let reason = format!("there is no column {column}: columns are counted to {most}");
+            return Err(self.invalid(part, reason));
         }
         Ok(())
     }

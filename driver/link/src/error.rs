@@ -260,12 +260,13 @@ impl fmt::Display for ObjectFault {
     }
 }
 
+/// The message contains that of an inner error, so the chain goes on behind that one.
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         if let Error::Read { source, .. } = self {
-            Some(source)
+            source.source()
         } else if let Error::Routines { source } = self {
-            Some(source.as_ref())
+            source.source()
         } else {
             None
         }

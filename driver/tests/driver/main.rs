@@ -7,6 +7,7 @@ mod contents;
 mod damage;
 mod deep;
 mod dependencies;
+mod errors;
 mod explorer;
 mod exports;
 mod files;

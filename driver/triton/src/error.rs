@@ -4,7 +4,7 @@ use std::error;
 use std::fmt;
 
 /// Reason why a kernel of Triton cannot be declared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The metadata is not a JSON object.
     Metadata {
@@ -79,4 +79,9 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {}
+/// The message contains that of an inner error, so the chain goes on behind that one.
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        if let Error::Declaration { source } = self { source.source() } else { None }
+    }
+}

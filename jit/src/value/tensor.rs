@@ -8,7 +8,7 @@ use abi_spec::{DType, Device, DeviceType, TypeIndex};
 use super::arg::{Arg, IntoArg, object, values};
 use super::element::TensorElement;
 use super::object::{Class, ObjectRef, raised};
-use super::view::{self, TensorView, elements};
+use super::view::{self, TensorView};
 use crate::abi::{DLManagedTensorVersioned, DLTensor};
 use crate::error::Error;
 use crate::runtime::Runtime;
@@ -49,16 +49,14 @@ impl TensorObject {
     /// Makes a compact row-major tensor on the CPU that owns the memory of a vector. Nothing is copied.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the vector has as many elements as the shape; [`Error::Call`] if the runtime refuses.
+    /// [`Error::Shape`] unless the vector has as many elements as the shape; [`Error::Mismatch`] if an extent, or the product
+    /// of those that are not 0, is no `i64`; [`Error::Call`] if the runtime refuses.
     pub fn from_vec<T: TensorElement>(
         data: Vec<T>,
         shape: &[usize],
         runtime: &'static Runtime,
     ) -> Result<TensorObject, Error> {
-        let (needed, len) = (elements(shape), data.len());
-        if needed != len {
-            return Err(Error::Shape { needed, len });
-        }
+        let shape = view::compact(shape, data.len())?;
         let managed = manage(data, shape);
         // SAFETY: `manage` has made the tensor, and its deleter may run on any thread.
         let tensor = unsafe { TensorObject::from_dlpack(managed, runtime) };
@@ -231,9 +229,8 @@ struct Owner<T> {
 }
 
 /// Makes a DLPack tensor that owns a vector.
-fn manage<T: TensorElement>(mut data: Vec<T>, shape: &[usize]) -> *mut DLManagedTensorVersioned {
+fn manage<T: TensorElement>(mut data: Vec<T>, shape: Vec<i64>) -> *mut DLManagedTensorVersioned {
     let tensor = view::describe(data.as_mut_ptr().cast(), T::DTYPE, Device::CPU);
-    let shape: Vec<i64> = shape.iter().map(|&extent| extent as i64).collect();
     let mut owner = Box::new(Owner { _data: data, shape });
     let (ndim, shape) = (owner.shape.len() as i32, owner.shape.as_mut_ptr());
     let tensor = DLTensor { ndim, shape, ..tensor };

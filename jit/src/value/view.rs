@@ -42,47 +42,49 @@ unsafe impl Sync for TensorView<'_> {}
 impl<'a> TensorView<'a> {
     /// Makes a tensor of one dim.
     pub fn new(data: impl Elements<'a>) -> TensorView<'a> {
-        let parts = data.parts();
-        TensorView::compact(parts, &[parts.1])
+        let (data, len, shared) = data.parts();
+        // No memory has more elements than an `i64` counts.
+        TensorView::build(data, 1, vec![len as i64], shared)
     }
 
     /// Makes a compact row-major tensor.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `data` has as many elements as the shape.
+    /// [`Error::Shape`] unless `data` has as many elements as the shape; [`Error::Mismatch`] if an extent, or the product
+    /// of those that are not 0, is no `i64`.
     pub fn with_shape(data: impl Elements<'a>, shape: &[usize]) -> Result<Self, Error> {
-        let parts = data.parts();
-        let (needed, len) = (elements(shape), parts.1);
-        if needed != len {
-            return Err(Error::Shape { needed, len });
-        }
-        Ok(TensorView::compact(parts, shape))
+        let (data, len, shared) = data.parts();
+        let dims = compact(shape, len)?;
+        Ok(TensorView::build(data, shape.len(), dims, shared))
     }
 
     /// Makes a tensor with strides, counted in elements. They may be negative: the element of the lowest
     /// address is the first of `data`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `data` is too short, or if there is not one stride for each extent.
+    /// [`Error::Shape`] if `data` is too short, or if there is not one stride for each extent; [`Error::Mismatch`] if an
+    /// extent is no `i64`.
     pub fn with_strides(
         data: impl Elements<'a>,
         shape: &[usize],
         strides: &[i64],
     ) -> Result<Self, Error> {
         let (data, len, shared) = data.parts();
+        let mut dims = extents(shape)?;
         let (mut low, mut high) = (0_i128, 0_i128);
         for (&extent, &stride) in shape.iter().zip(strides) {
             let last = extent.saturating_sub(1) as i128 * i128::from(stride);
-            (low, high) = (low + last.min(0), high + last.max(0));
+            (low, high) = (low.saturating_add(last.min(0)), high.saturating_add(last.max(0)));
         }
-        let needed = usize::try_from(high - low + 1).unwrap_or(usize::MAX);
+        let needed = high.saturating_sub(low).saturating_add(1);
+        let needed = usize::try_from(needed).unwrap_or(usize::MAX);
         let empty = shape.contains(&0);
         if shape.len() != strides.len() || (needed > len && !empty) {
             return Err(Error::Shape { needed, len });
         }
         let first = if empty { 0 } else { (-low) as usize };
-        let dims = shape.iter().map(|&extent| extent as i64).chain(strides.iter().copied());
-        Ok(TensorView::build(data.wrapping_add(first), shape.len(), dims.collect(), shared))
+        dims.extend_from_slice(strides);
+        Ok(TensorView::build(data.wrapping_add(first), shape.len(), dims, shared))
     }
 
     /// Makes any tensor: of any data type, on any device, or malformed for tests.
@@ -171,14 +173,6 @@ impl<'a> TensorView<'a> {
     /// The same view, whose memory is only read.
     pub(crate) fn into_shared(self) -> TensorView<'a> {
         TensorView { shared: true, ..self }
-    }
-
-    fn compact<T: TensorElement>(
-        (data, _, shared): (*mut T, usize, bool),
-        shape: &[usize],
-    ) -> Self {
-        let dims = shape.iter().map(|&extent| extent as i64).collect();
-        TensorView::build(data, shape.len(), dims, shared)
     }
 
     pub(crate) fn build<T: TensorElement>(
@@ -277,8 +271,38 @@ pub(super) unsafe fn all<T: TensorElement>(
     Ok((data, count))
 }
 
+/// Returns the extents of a tensor.
+///
+/// # Errors
+/// [`Error::Mismatch`] if one is no `i64`.
+fn extents(shape: &[usize]) -> Result<Vec<i64>, Error> {
+    let extent = |&extent: &usize| {
+        let wrong = |_| Error::mismatch("extents up to 9223372036854775807", extent.to_string());
+        i64::try_from(extent).map_err(wrong)
+    };
+    shape.iter().map(extent).collect()
+}
+
+/// Returns the extents of a compact row-major tensor over memory of `len` elements.
+///
+/// # Errors
+/// [`Error::Shape`] for memory of another size; [`Error::Mismatch`] if an extent, or the product of those that are not 0, is
+/// no `i64`: each stride is a product of extents.
+pub(super) fn compact(shape: &[usize], len: usize) -> Result<Vec<i64>, Error> {
+    let needed = elements(shape);
+    if needed != len {
+        return Err(Error::Shape { needed, len });
+    }
+    let dims = extents(shape)?;
+    let mut counted = dims.iter().filter(|&&extent| extent != 0);
+    let product = counted.try_fold(1_i64, |product, &extent| product.checked_mul(extent));
+    let wrong =
+        || Error::mismatch("a product of extents up to 9223372036854775807", "a larger one");
+    product.map(|_| dims).ok_or_else(wrong)
+}
+
 /// Returns the number of elements of a shape; `usize::MAX` if it overflows.
-pub(crate) fn elements(shape: &[usize]) -> usize {
+fn elements(shape: &[usize]) -> usize {
     if shape.contains(&0) {
         return 0;
     }

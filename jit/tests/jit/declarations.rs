@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use abi_spec::library_bin::{self, ImportTree, Node};
 use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::{Arg, Context, Error, Jit, JitOptions, Origin, Runtime, TensorView};
+use tvm_ffi_codegen_jit::{Arg, Context, Error, Jit, JitOptions, Runtime, TensorView};
 
 use crate::ir::{float, int, runtimes};
 
@@ -161,14 +161,15 @@ fn system_libraries_are_refused() {
         let source = tvm_ffi_codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
         extern "C" fn k() {}
         // SAFETY: the kernel takes nothing and returns nothing, and lowering made the host IR.
-        let error = unsafe { jit(runtime, &[("k", k as *const u8)]).emit(&source) };
-        let error = error.unwrap_err().to_string();
-        let expected = if *runtime.origin() == Origin::BuiltIn {
-            "undefined: `TVMFFIEnvModRegisterSystemLibSymbol`"
-        } else {
-            "constructors need an object file"
-        };
-        assert_eq!(error, expected);
+        let emitted = unsafe { jit(runtime, &[("k", k as *const u8)]).emit(&source) };
+        let constructors = Error::Backend(tvm_ffi_codegen::backend::Error::Constructors);
+        assert_eq!(emitted.unwrap_err(), constructors);
+        // A kernel that is missing is not what is said.
+        let error = jit(runtime, &[]).compile(&library).unwrap_err();
+        let message = "a system library registers itself when a program starts that it is linked into: \
+             emit an object file";
+        assert_eq!(error.to_string(), message);
+        assert!(matches!(error, Error::Backend(_)), "{error:?}");
     }
 }
 

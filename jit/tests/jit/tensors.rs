@@ -1,8 +1,8 @@
 //! Views of memory, and tensor objects.
 
-use crate::ir::{arg, float, import, succeed, wrapper};
+use crate::ir::{arg, float, import, runtimes, succeed, wrapper};
 use tvm_ffi_codegen::ir::{Module, Type};
-use tvm_ffi_codegen_jit::{Error, Jit, Runtime, TensorView, abi};
+use tvm_ffi_codegen_jit::{Error, Jit, Runtime, TensorObject, TensorView, abi};
 
 /// A kernel reads the first element of a tensor.
 #[test]
@@ -45,4 +45,40 @@ fn tensors_describe_the_memory_they_borrow() {
     }
     let view = *TensorView::with_strides(&mut data, &[0, 100], &[1000, 1]).unwrap().view();
     assert_eq!((view.ndim, view.data.cast_const().cast(), view.bits), (2, data.as_ptr(), 32));
+}
+
+/// Extents are `i64`, also where a tensor has no elements, and so are the strides of a compact tensor.
+#[test]
+fn extents_that_no_tensor_has_are_errors() {
+    const MOST: usize = i64::MAX as usize;
+    let none = &[0_f32; 0][..];
+    let fits: [&[usize]; 3] = [&[MOST, 0], &[0, MOST], &[1 << 31, 0, 1 << 31]];
+    let extent =
+        |found: usize| format!("expected extents up to 9223372036854775807 but got {found}");
+    let product = "expected a product of extents up to 9223372036854775807 but got a larger one";
+    let wrong: [(&[usize], String); 4] = [
+        (&[usize::MAX, 0], extent(usize::MAX)),
+        (&[0, MOST + 1], extent(MOST + 1)),
+        (&[MOST, 0, 2], product.to_owned()),
+        (&[1 << 32, 1 << 31, 0], product.to_owned()),
+    ];
+    for runtime in runtimes() {
+        let object = |shape: &[usize]| TensorObject::from_vec(Vec::<f32>::new(), shape, runtime);
+        for shape in fits {
+            let dims: Vec<i64> = shape.iter().map(|&extent| extent as i64).collect();
+            assert!(TensorView::with_shape(none, shape).is_ok(), "{shape:?}");
+            assert_eq!(object(shape).unwrap().shape(), dims);
+        }
+        for (shape, message) in &wrong {
+            let view = TensorView::with_shape(none, shape).unwrap_err();
+            assert_eq!(view.to_string(), *message);
+            assert_eq!(object(shape).unwrap_err(), view);
+        }
+    }
+    // Strides say where elements are, so that a product of extents says nothing.
+    assert!(TensorView::with_strides(none, &[MOST, 0, 2], &[1, 1, 1]).is_ok());
+    let error = TensorView::with_strides(none, &[usize::MAX, 0], &[1, 1]).unwrap_err();
+    assert_eq!(error.to_string(), extent(usize::MAX));
+    let far = TensorView::with_strides(&[0_f32], &[MOST; 3], &[i64::MIN; 3]).unwrap_err();
+    assert_eq!(far, Error::Shape { needed: usize::MAX, len: 1 });
 }

@@ -77,8 +77,9 @@ class Cursor:
     """A place among the tokens of a text."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = _tokens(text)
+        # Editors write a byte order mark at the start, which positions are counted without.
+        self._text = text.removeprefix("\ufeff")
+        self._tokens = _tokens(self._text)
         self._read: list[Token] = []
         self._at = 0
         self._depth = 0

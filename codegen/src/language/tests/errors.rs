@@ -69,6 +69,19 @@ fn syntax() {
             "ä() -> None = k();",
             "1:1: expected the name of a function, found the character 'ä', which needs backticks",
         ),
+        // A character that nobody sees is in no name that somebody meant.
+        (
+            "\u{200b}f() -> None = k();",
+            "1:1: expected the name of a function, found the character '\\u{200b}'",
+        ),
+        (
+            "f(\u{a0}n: int64) -> None = k();",
+            "1:3: expected the name of a parameter, found the character '\\u{a0}'",
+        ),
+        (
+            "🦀() -> None = k();",
+            "1:1: expected the name of a function, found the character '🦀', which needs backticks",
+        ),
         (
             "f$g() -> None = k();",
             "1:2: expected `(`, or backticks around the name, found the character '$'",

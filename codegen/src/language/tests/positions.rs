@@ -1,7 +1,7 @@
 //! Tests of the positions of errors.
 
 use super::errors::{error, first_line};
-use crate::declaration::Library;
+use crate::declaration::{Expr, Function, Library};
 use crate::error::{Error, Part};
 
 /// Returns line, column, and the two lines with the caret.
@@ -56,6 +56,28 @@ fn results_have_positions() {
         let position = located.position().expect("a position");
         assert_eq!(format!("{}:{}", position.line, position.column), expected);
     }
+}
+
+/// A text with a mark has the errors of the text without it: of the grammar, of a limit and of meaning.
+#[test]
+fn a_byte_order_mark_is_not_counted() {
+    let deep = format!("f(n: int64) -> None = k({}n);", "-".repeat(100));
+    let texts =
+        ["f(", "\nf(x: int9)", "f(n: int64) -> None = k(m);", "f() -> None = k();\nf", &deep];
+    for text in texts {
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(error(&marked), error(text));
+        assert_eq!(Library::parse(&marked), Library::parse(text));
+    }
+    let text = "f(n: int64) -> None = k(n);";
+    assert_eq!(format!("\u{feff}{text}").parse::<Library>(), text.parse());
+    assert_eq!(format!("\u{feff}{text}").parse::<Function>(), text.parse());
+    assert_eq!("\u{feff}n + 1".parse::<Expr>(), "n + 1".parse());
+    // It is one mark.
+    assert_eq!(
+        first_line(&error(&format!("\u{feff}\u{feff}{text}"))),
+        "1:1: expected the name of a function, found the character '\\u{feff}'"
+    );
 }
 
 #[test]

@@ -19,7 +19,8 @@
 //!
 //! A term is an integer, the name of a symbol, or a list of an operator and its operands: `neg` with one operand, and
 //! with two `+`, `-`, `*`, `/` (floor division), `%` (the remainder of floor division), `ceildiv`, `min` and `max`.
-//! Numbers are `int64`, wrapping.
+//! Terms are exact, as the [arithmetic](crate::language#arithmetic) of the language is: a call for which an operation leaves
+//! `int64`, or divides by 0, is an error.
 
 use std::collections::BTreeMap;
 

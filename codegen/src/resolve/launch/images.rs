@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Launch;
 use crate::declaration::limit::Limit;
+use crate::declaration::reserved::is_callee;
 use crate::declaration::{
     Body, Expr, Global, GlobalFacts, GpuKernelFacts, Image, ImageKind, Library, Platform,
     Statement, StatementKind, is_identifier, is_whole,
@@ -27,7 +28,8 @@ pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
         if !names.insert(&name[..]) {
             return Err(invalid(library, index, "an earlier image has this name"));
         }
-        if on_load.as_ref().is_some_and(|function| !is_callee(function)) {
+        let is_wrong = |name: &String| !is_callee(name) || name.len() > Limit::Name.max();
+        if on_load.as_ref().is_some_and(is_wrong) {
             return Err(invalid(library, index, "`on load` has the name of no function"));
         }
         let Some(bytes) = bytes else { continue };
@@ -46,11 +48,6 @@ pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
 pub(in crate::resolve) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
     let name = library.images[index].name.clone();
     Error::Image { index, name, reason: reason.to_owned(), position: None }
-}
-
-/// Returns true for text that a function can be looked up by.
-fn is_callee(name: &str) -> bool {
-    (1..=Limit::Name.max()).contains(&name.len()) && !name.contains(char::is_control)
 }
 
 /// Sets the body of the last function, which prepares launches.

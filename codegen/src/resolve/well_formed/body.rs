@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
 use crate::declaration::limit::Limit;
+use crate::declaration::reserved::is_callee;
 use crate::declaration::{
     Arm, Body, Branch, Call, Expr, FunctionCall, FunctionRef, KernelCall, KernelRef, Local,
     Statement, StatementKind, StatusError,
@@ -150,7 +151,7 @@ impl Checker<'_> {
             FunctionRef::Symbol(name) => self.function_name(part, name),
             FunctionRef::Name(name) => {
                 self.limit(part, name.len(), Limit::Name)?;
-                if name.is_empty() || name.contains(char::is_control) {
+                if !is_callee(name) {
                     return Err(self.invalid(part, format!("{name:?} names no function")));
                 }
                 Ok(())
