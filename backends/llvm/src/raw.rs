@@ -11,8 +11,8 @@ use inkwell::llvm_sys::core::{
     LLVMContextShouldDiscardValueNames, LLVMDeleteGlobal, LLVMGetAggregateElement,
     LLVMGetArrayLength2, LLVMGetDataLayoutStr, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
     LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias, LLVMGetNamedGlobalIFunc,
-    LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalGetValueType,
-    LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
+    LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalClearMetadata,
+    LLVMGlobalGetValueType, LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
 };
 use inkwell::module::{Linkage, Module};
 use inkwell::types::IntType;
@@ -186,6 +186,12 @@ pub(crate) fn add_alias<'ctx>(
 pub(crate) fn erase_variable(variable: GlobalValue<'_>) {
     // SAFETY: the variable is alive, and the caller gives it up.
     unsafe { LLVMDeleteGlobal(variable.as_value_ref()) }
+}
+
+/// Removes the metadata of a global.
+pub(crate) fn clear_metadata(global: GlobalValue<'_>) {
+    // SAFETY: functions and variables, which are alive, may have metadata.
+    unsafe { LLVMGlobalClearMetadata(global.as_value_ref()) }
 }
 
 /// Dissolves COMDATs, the groups of definitions that a linker keeps or drops together, except for those of definitions that
