@@ -81,8 +81,9 @@ fn difference<'ctx>(
     function: FunctionValue<'ctx>,
     exact: bool,
 ) -> Option<Mismatch> {
-    let (expected, found) = (types.signature(wanted), function.get_type());
-    if expected != found && (exact || types.like(wanted, found) != found) {
+    let found = function.get_type();
+    let expected = if exact { types.signature(wanted) } else { types.like(wanted, found) };
+    if expected != found {
         return Some(type_difference(expected, found));
     }
     let other = |abi: &ir::AbiType| match abi.extend {
