@@ -12,7 +12,7 @@ use inkwell::llvm_sys::core::{
     LLVMGetArrayLength2, LLVMGetDataLayoutStr, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
     LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias, LLVMGetNamedGlobalIFunc,
     LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalClearMetadata,
-    LLVMGlobalGetValueType, LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
+    LLVMGlobalGetValueType, LLVMIsAGlobalAlias, LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
 };
 use inkwell::module::{Linkage, Module};
 use inkwell::types::IntType;
@@ -66,7 +66,7 @@ pub(crate) enum Found<'ctx> {
     Function(FunctionValue<'ctx>),
     /// A variable or constant.
     Variable(GlobalValue<'ctx>),
-    /// An alias of a function or of data.
+    /// An alias of a function or of data, or of an alias of it.
     Alias(GlobalValue<'ctx>, Option<FunctionValue<'ctx>>),
     /// An ifunc, whose resolver chooses a function at load time.
     Resolver(GlobalValue<'ctx>),
@@ -108,8 +108,11 @@ pub(crate) fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Found<'ctx
         }
         let alias = LLVMGetNamedGlobalAlias(module, bytes, length);
         if !alias.is_null() {
-            let function = FunctionValue::new(LLVMAliasGetAliasee(alias));
-            return Some(Found::Alias(GlobalValue::new(alias), function));
+            let mut target = LLVMAliasGetAliasee(alias);
+            while !LLVMIsAGlobalAlias(target).is_null() {
+                target = LLVMAliasGetAliasee(target);
+            }
+            return Some(Found::Alias(GlobalValue::new(alias), FunctionValue::new(target)));
         }
         let resolver = LLVMGetNamedGlobalIFunc(module, bytes, length);
         (!resolver.is_null()).then(|| Found::Resolver(GlobalValue::new(resolver)))
