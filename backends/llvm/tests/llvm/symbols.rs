@@ -140,6 +140,26 @@ fn kernels_of_another_type_are_refused() {
     );
 }
 
+/// Parameters that may be of another type are not what differs.
+#[test]
+fn the_argument_that_differs_is_named() {
+    let truth = AbiType { ty: Type::I8, extend: Extend::Truth };
+    let params = vec![truth, Type::I64.into()];
+    let wanted = Signature { params, result: Some(truth), reads: Box::default() };
+    let mut source = Module::default();
+    source.declare("k", Linkage::Import, SymbolKind::Function(wanted));
+    let module = empty();
+    let truth = module.get_context().bool_type();
+    let half = module.get_context().f16_type();
+    module.add_function("k", truth.fn_type(&[truth.into(), half.into()], false), None);
+    let error = refused(&module, &source).to_string();
+    assert_eq!(error, "`k`: argument 1 is half in the module, expected i64");
+    let module = empty();
+    let (truth, long) = (module.get_context().bool_type(), module.get_context().i64_type());
+    module.add_function("k", truth.fn_type(&[truth.into(), long.into()], false), None);
+    emit(&module, &source).unwrap();
+}
+
 #[test]
 fn a_kernel_that_expects_another_extension_is_refused() {
     let sign = AbiType { ty: Type::I8, extend: Extend::Sign };
