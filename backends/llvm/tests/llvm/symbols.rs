@@ -7,6 +7,7 @@ use codegen::ir::{
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::{Linkage as NativeLinkage, Module as Native};
+use inkwell::targets::TargetTriple;
 use inkwell::values::{AnyValue, FunctionValue};
 use tvm_ffi_codegen_llvm::{Error, Optimize, emit, signature, verify};
 
@@ -158,6 +159,21 @@ fn the_argument_that_differs_is_named() {
     let (truth, long) = (module.get_context().bool_type(), module.get_context().i64_type());
     module.add_function("k", truth.fn_type(&[truth.into(), long.into()], false), None);
     emit(&module, &source).unwrap();
+}
+
+#[test]
+fn a_module_for_an_unknown_machine_is_refused() {
+    for (triple, message) in [
+        (
+            "i686-unknown-linux-gnu",
+            "unsupported target i686-unknown-linux-gnu: not a known machine",
+        ),
+        ("garbage", "unsupported target unknown-unknown-unknown: the module is for garbage"),
+    ] {
+        let module = context().create_module("");
+        module.set_triple(&TargetTriple::create(triple));
+        assert_eq!(refused(&module, &sample::module()).to_string(), message);
+    }
 }
 
 #[test]

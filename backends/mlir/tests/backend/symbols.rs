@@ -226,6 +226,13 @@ fn data_that_has_no_type_is_refused() {
 }
 
 #[test]
+fn module_for_an_unknown_machine_is_refused() {
+    let text = "module attributes {llvm.target_triple = \"nvptx64-nvidia-cuda\"} {}";
+    let message = "unsupported target nvptx64-nvidia-cuda: not a known machine";
+    assert_eq!(refused(text, &caller("f", "kernel")).to_string(), message);
+}
+
+#[test]
 fn module_of_another_context_is_refused() {
     let (ours, theirs) = (context(), context());
     let module = Module::new(melior::ir::Location::unknown(&theirs));
