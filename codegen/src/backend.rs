@@ -22,7 +22,8 @@ pub use headers::{
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{
-    Facts, LARGE, LISTS, Machine, MachineFacts, Narrow, Side, Weak, check_words, needs_no_builtins,
+    Facts, LARGE, LISTS, Machine, MachineFacts, Narrow, Side, Weak, check_machine, check_words,
+    needs_no_builtins,
 };
 pub use thunks::with_preserving_thunks;
 

@@ -42,8 +42,8 @@
 //!   that was loaded earlier may take its place.
 //! * Frames above a page touch every page in objects, where the compiler has `-fstack-clash-protection` (clang has not
 //!   for Apple's systems); the options of whoever compiles the text decide there. The same holds for
-//!   `-ffp-contract=off` with compilers that know none of the pragmas, and for `-frounding-math` with GCC, which without
-//!   it takes `0.0 - (double)n` for `-(double)n`: -0.0 where `n` is 0.
+//!   `-ffp-contract=off` with compilers that know none of the pragmas. With that of Microsoft's compiler the rule holds
+//!   for what stands behind the text, too.
 //! * TinyCC converts unsigned integers to floats with functions of its own library, which must then be linked.
 //! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).
 //! * Functions should preserve the registers of their callers, see [`Plan::preserves_registers`]; C has no such convention.
@@ -183,6 +183,7 @@ fn define(
     text.push_str(&defined);
     text.push_str(&within("namespace {", &locals));
     text.push_str(&exports);
+    text.push_str(functions.prelude.end());
     Ok(())
 }
 

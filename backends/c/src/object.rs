@@ -118,8 +118,6 @@ fn options(c: &C, machine: Machine) -> Vec<String> {
     } else {
         // Loops are not to become calls of `memset`.
         options.push("-fno-tree-loop-distribute-patterns".to_owned());
-        // GCC otherwise takes `0.0 - (double)n` for `-(double)n`, which is -0.0 where `n` is 0.
-        options.push("-frounding-math".to_owned());
     }
     options
 }

@@ -15,7 +15,7 @@ use codegen::ir::{Checked, Pointee, Struct, Type};
 use crate::Headers;
 use crate::statement::UNLIKELY;
 use crate::types::suffix;
-use definition::{Definition, definition};
+use definition::{AFTER_CONTRACT, Definition, definition};
 
 /// A macro, type or function of the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub(crate) enum Helper {
     Inner,
     /// The declaration of such a function, with its name in the object.
     Named,
-    /// The rule that products and sums are rounded each.
+    /// The rule that products and sums are rounded each, up to the end of the text.
     Contract,
     /// A float that compilers do not combine with others.
     Fence(Float),
@@ -347,6 +347,11 @@ impl Prelude {
 
     pub(crate) fn fence(&mut self, ty: Type) -> String {
         self.typed(Helper::Fence(Float::of(ty)), ty)
+    }
+
+    /// Returns the end of the text.
+    pub(crate) fn end(&self) -> &'static str {
+        if self.used.contains(&Helper::Contract) { AFTER_CONTRACT } else { "" }
     }
 
     /// Returns the definitions of the helpers that have been used since the last call.

@@ -106,8 +106,8 @@ const NAME: &str = "llvm";
 /// into one native module.
 ///
 /// # Errors
-/// [`Error::Malformed`], [`Error::Kernel`] and [`Error::Defined`] before anything is changed; [`Error::Native`] if LLVM
-/// refuses.
+/// [`Error::Malformed`], [`Error::Kernel`] and [`Error::Defined`], and [`Error::Target`] for a module that states a target
+/// for which there is no host IR, before anything is changed; [`Error::Native`] if LLVM refuses.
 pub fn emit<'ctx>(
     module: &Module<'ctx>,
     source: &ir::Module,
@@ -122,6 +122,7 @@ fn emit_for<'ctx>(
     processor: Option<&Processor>,
 ) -> Result<Vec<FunctionValue<'ctx>>, Error> {
     ir::verify(source)?;
+    backend::check_machine(&module.get_triple().as_str().to_string_lossy())?;
     let types = types::Types::new(module, processor);
     types.facts.check_exports(source)?;
     let source = &*backend::with_preserving_thunks(source, &types.facts);
@@ -208,6 +209,9 @@ impl Default for Llvm {
 
 impl Llvm {
     /// Returns a new module for the target: `kernels` linked into it, then `source` emitted.
+    ///
+    /// # Errors
+    /// [`Error::Target`] for an unknown machine, processor or feature; those of [`link()`] and of [`emit`].
     pub fn module<'ctx>(
         &self,
         context: &'ctx Context,

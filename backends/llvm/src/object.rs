@@ -98,8 +98,13 @@ pub fn text(module: &Module<'_>) -> String {
     module.print_to_string().to_string_lossy().into_owned()
 }
 
-/// Returns the bitcode of a module.
+/// Returns the bitcode of a module. A module without the name of its source gets one: what LLVM keeps for the optimisation
+/// of several modules together is found by it, and its linker reads no module without.
 pub fn bitcode(module: &Module<'_>) -> Vec<u8> {
+    const SOURCE: &str = "tvm_ffi_codegen";
+    if module.get_source_file_name().is_empty() {
+        module.set_source_file_name(SOURCE);
+    }
     module.write_bitcode_to_memory().as_slice().to_vec()
 }
 

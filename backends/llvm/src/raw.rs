@@ -11,8 +11,8 @@ use inkwell::llvm_sys::core::{
     LLVMContextShouldDiscardValueNames, LLVMDeleteGlobal, LLVMGetAggregateElement,
     LLVMGetArrayLength2, LLVMGetDataLayoutStr, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
     LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias, LLVMGetNamedGlobalIFunc,
-    LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalGetValueType,
-    LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
+    LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalClearMetadata,
+    LLVMGlobalGetValueType, LLVMIsAGlobalAlias, LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
 };
 use inkwell::module::{Linkage, Module};
 use inkwell::types::IntType;
@@ -66,7 +66,7 @@ pub(crate) enum Found<'ctx> {
     Function(FunctionValue<'ctx>),
     /// A variable or constant.
     Variable(GlobalValue<'ctx>),
-    /// An alias of a function or of data.
+    /// An alias of a function or of data, or of an alias of it.
     Alias(GlobalValue<'ctx>, Option<FunctionValue<'ctx>>),
     /// An ifunc, whose resolver chooses a function at load time.
     Resolver(GlobalValue<'ctx>),
@@ -108,8 +108,11 @@ pub(crate) fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Found<'ctx
         }
         let alias = LLVMGetNamedGlobalAlias(module, bytes, length);
         if !alias.is_null() {
-            let function = FunctionValue::new(LLVMAliasGetAliasee(alias));
-            return Some(Found::Alias(GlobalValue::new(alias), function));
+            let mut target = LLVMAliasGetAliasee(alias);
+            while !LLVMIsAGlobalAlias(target).is_null() {
+                target = LLVMAliasGetAliasee(target);
+            }
+            return Some(Found::Alias(GlobalValue::new(alias), FunctionValue::new(target)));
         }
         let resolver = LLVMGetNamedGlobalIFunc(module, bytes, length);
         (!resolver.is_null()).then(|| Found::Resolver(GlobalValue::new(resolver)))
@@ -186,6 +189,12 @@ pub(crate) fn add_alias<'ctx>(
 pub(crate) fn erase_variable(variable: GlobalValue<'_>) {
     // SAFETY: the variable is alive, and the caller gives it up.
     unsafe { LLVMDeleteGlobal(variable.as_value_ref()) }
+}
+
+/// Removes the metadata of a global.
+pub(crate) fn clear_metadata(global: GlobalValue<'_>) {
+    // SAFETY: functions and variables, which are alive, may have metadata.
+    unsafe { LLVMGlobalClearMetadata(global.as_value_ref()) }
 }
 
 /// Dissolves COMDATs, the groups of definitions that a linker keeps or drops together, except for those of definitions that

@@ -5,12 +5,12 @@ use codegen::ir;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::FunctionType;
-use inkwell::values::{FunctionValue, GlobalValue, PointerValue};
+use inkwell::values::{FunctionValue, GlobalValue, PointerValue, UnnamedAddress};
 use inkwell::{DLLStorageClass, GlobalVisibility};
 
 use crate::data;
 use crate::raw::{self, Found};
-use crate::types::Types;
+use crate::types::{self, Types};
 
 /// The capabilities of a module.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
@@ -81,8 +81,9 @@ fn difference<'ctx>(
     function: FunctionValue<'ctx>,
     exact: bool,
 ) -> Option<Mismatch> {
-    let (expected, found) = (types.signature(wanted), function.get_type());
-    if expected != found && (exact || types.like(wanted, found) != found) {
+    let found = function.get_type();
+    let expected = if exact { types.signature(wanted) } else { types.like(wanted, found) };
+    if expected != found {
         return Some(type_difference(expected, found));
     }
     let other = |abi: &ir::AbiType| match abi.extend {
@@ -159,7 +160,8 @@ pub(crate) fn declare<'ctx>(
     let mut symbols = Symbols { natives: Vec::new(), references: Vec::new() };
     for ((symbol, plan), data) in source.symbols.iter().zip(plan).zip(definition) {
         let native = match &plan.source {
-            SymbolSource::Reuse(found) | SymbolSource::Define(found, _) => Native::from(*found),
+            SymbolSource::Reuse(found) => Native::from(*found),
+            SymbolSource::Define(found, _) => bare(Native::from(*found)),
             SymbolSource::Declare(name, _) => declare_symbol(module, types, symbol, name, data),
         };
         if let Some(linkage) = plan.defined() {
@@ -197,6 +199,22 @@ fn declare_symbol<'ctx>(
             Native { global: module.add_global(ty, None, name), function: None }
         }
     }
+}
+
+/// Removes what a declaration says beyond its name, its type and its convention: written for another definition, it may be
+/// untrue of ours. Calls keep what they say themselves.
+fn bare(native: Native<'_>) -> Native<'_> {
+    let Native { global, function } = native;
+    global.set_visibility(GlobalVisibility::Default);
+    global.set_dll_storage_class(DLLStorageClass::Default);
+    global.set_unnamed_address(UnnamedAddress::None);
+    global.set_section(None);
+    raw::clear_metadata(global);
+    match function {
+        Some(function) => types::clear_attributes(function),
+        None => global.set_externally_initialized(false),
+    }
+    native
 }
 
 /// Sets linkage and visibility of a symbol that is about to be defined.

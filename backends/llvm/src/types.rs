@@ -233,6 +233,21 @@ impl<'ctx> Weights<'ctx> {
     }
 }
 
+/// Removes all attributes of a function, of its result and of its parameters.
+pub(crate) fn clear_attributes(function: FunctionValue<'_>) {
+    let params = (0..function.count_params()).map(AttributeLoc::Param);
+    for place in params.chain([AttributeLoc::Return, AttributeLoc::Function]) {
+        let texts = function.attributes(place).into_iter().filter(|one| one.is_string());
+        for text in texts {
+            let name = text.get_string_kind_id().to_string_lossy();
+            function.remove_string_attribute(place, &name);
+        }
+        for kind in 1..=Attribute::get_last_enum_kind_id() {
+            function.remove_enum_attribute(place, kind);
+        }
+    }
+}
+
 const LIKELY: u64 = 2000;
 const UNLIKELY: u64 = 1;
 

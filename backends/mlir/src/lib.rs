@@ -92,8 +92,8 @@ const NAME: &str = "mlir";
 /// into one native module.
 ///
 /// # Errors
-/// [`Error::Malformed`], [`Error::Context`], [`Error::Kernel`] and [`Error::Defined`], and [`Error::Native`] for data
-/// of 4 GiB, before anything is changed.
+/// [`Error::Malformed`], [`Error::Context`], [`Error::Kernel`] and [`Error::Defined`], [`Error::Target`] for a module that
+/// states a target for which there is no host IR, and [`Error::Native`] for data of 4 GiB, before anything is changed.
 pub fn emit<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -113,7 +113,9 @@ fn emit_for<'c>(
     ir::verify(source)?;
     prepare(context, module)?;
     data::check_sizes(source)?;
-    let ops = Ops::new(context, &object::triple(module)).with_processor(processor);
+    let triple = object::triple(module);
+    backend::check_machine(&triple)?;
+    let ops = Ops::new(context, &triple).with_processor(processor);
     ops.facts.check_exports(source)?;
     let source = &*backend::with_preserving_thunks(source, &ops.facts);
     let names = symbols::ExistingSymbols { ops: &ops, operations: symbols::existing(module) };
@@ -202,6 +204,9 @@ impl Default for Mlir {
 impl Mlir {
     /// Returns a new module for the target: `kernels` linked into it, then `source` emitted, with the names of values,
     /// which [`text`] writes.
+    ///
+    /// # Errors
+    /// [`Error::Target`] for an unknown machine, processor or feature; those of [`link()`] and of [`emit`].
     pub fn module<'c>(
         &self,
         context: &'c Context,

@@ -60,7 +60,20 @@ pub(crate) fn parse<'c>(context: &'c Context, input: &Input<'_>) -> Result<Modul
     if text.contains('\0') {
         return Err(named("a NUL character".into()));
     }
-    diagnosed(context, || Module::parse(context, text)).map_err(named)
+    diagnosed(context, || Module::parse(context, text)).map_err(|reason| named(with_advice(reason)))
+}
+
+/// Adds to MLIR's error about an unknown dialect how a module comes to be in the one that is read.
+fn with_advice(reason: String) -> String {
+    let unknown = ["not found for custom op", "unregistered dialect"];
+    if unknown.iter().any(|words| reason.contains(words)) {
+        return format!(
+            "{}; a module is read in the `llvm` dialect, to which `mlir-opt \
+             --convert-func-to-llvm`, or the pipeline of the compiler that wrote it, lowers it",
+            reason.trim_end()
+        );
+    }
+    reason
 }
 
 /// Copies the top level of `kernels` into `module`, each operation after `adapt`. After an error `module` is unchanged.

@@ -19,7 +19,8 @@ use crate::types::Types;
 
 pub(crate) use inst::{FCMP, ICMP, Reference};
 pub(crate) use symbol::{
-    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined, is_variable, name,
+    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined,
+    is_of_declaration, is_variable, name,
 };
 
 /// A named attribute.

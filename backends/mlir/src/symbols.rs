@@ -12,7 +12,7 @@ use melior::ir::{BlockLike, Module, Type};
 
 use crate::op::{
     ARG_ATTRS, CONVENTION, FUNC, GLOBAL, Ops, RES_ATTRS, Reference, SIGNEXT, ZEROEXT, is_defined,
-    name,
+    is_of_declaration, name,
 };
 use crate::{data, raw};
 
@@ -189,9 +189,8 @@ pub(crate) fn declare<'c, 'a>(
             ir::SymbolKind::Data => data.map_or(ops.types.i8, |data| data::ty(ops, data)),
         };
         let (mut native, name) = match &plan.source {
-            SymbolSource::Reuse(found) | SymbolSource::Define(found, _) => {
-                (*found, symbol.name.as_str())
-            }
+            SymbolSource::Reuse(found) => (*found, symbol.name.as_str()),
+            SymbolSource::Define(found, _) => (bare(*found), symbol.name.as_str()),
             SymbolSource::Declare(name, _) => {
                 (declare_symbol(module, ops, symbol, name, ty), &**name)
             }
@@ -235,6 +234,18 @@ fn declare_symbol<'c, 'a>(
         }
         ir::SymbolKind::Data => raw::append(module, ops.global(name, ty)),
     }
+}
+
+/// Removes what a declaration says beyond its name, its type and its convention: written for another definition, it may be
+/// untrue of ours. Calls keep what they say themselves, and attributes of other dialects stay.
+fn bare<'c, 'a>(mut native: OperationRefMut<'c, 'a>) -> OperationRefMut<'c, 'a> {
+    let names: Vec<_> = native.attributes().map(|(name, _)| name).collect();
+    for name in names.iter().filter_map(|name| name.as_string_ref().as_str().ok()) {
+        if is_of_declaration(name) {
+            native.remove_attribute(name).ok();
+        }
+    }
+    native
 }
 
 /// Sets linkage and visibility of a symbol that is about to be defined.

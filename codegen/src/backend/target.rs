@@ -5,7 +5,7 @@ mod machine;
 use target_lexicon::{BinaryFormat, OperatingSystem, Triple};
 
 use machine::Integers;
-pub use machine::{Machine, MachineFacts, Narrow, check_words};
+pub use machine::{Machine, MachineFacts, Narrow, check_machine, check_words};
 
 use super::Error;
 use crate::ir::{AbiType, Extend, Function, Module, SymbolData, Type};
@@ -216,6 +216,27 @@ mod tests {
             let unsigned = AbiType { ty: Type::I16, extend: Zero };
             assert!(facts.argument(unsigned, Side::Sender) != Sign, "{triple}");
             assert_eq!(facts.argument(Type::I64.into(), Side::Sender), No, "{triple}");
+        }
+    }
+
+    #[test]
+    fn modules_are_for_a_machine_or_refused() {
+        for (text, message) in [
+            ("", ""),
+            ("x86_64-pc-linux-gnu", ""),
+            ("arm64-apple-macosx11.0.0", ""),
+            ("riscv64", ""),
+            ("x86_64-pc-windows-msvc19.33.31629", ""),
+            ("i686-unknown-linux-gnu", "i686-unknown-linux-gnu: not a known machine"),
+            ("wasm32-unknown-unknown", "wasm32-unknown-unknown: not a known machine"),
+            ("s390x-ibm-linux", "s390x-ibm-linux: not a known machine"),
+            ("nvptx64-nvidia-cuda", "nvptx64-nvidia-cuda: not a known machine"),
+            ("garbage", "unknown-unknown-unknown: the module is for garbage"),
+        ] {
+            let error =
+                check_machine(text).map_or_else(|error| error.to_string(), |()| String::new());
+            let expected = format!("unsupported target {message}");
+            assert_eq!(error, if message.is_empty() { "" } else { &expected }, "{text}");
         }
     }
 

@@ -186,6 +186,7 @@ const NAMED: &str = "\
 #endif
 ";
 
+/// GCC otherwise takes `0.0 - (double)n` for `-(double)n`, which is -0.0 where `n` is 0. [`AFTER_CONTRACT`] ends it.
 const CONTRACT: &str = "\
 /* Sums and products are rounded each, also where the processor has an instruction for both. */
 #if defined(__clang__)
@@ -193,7 +194,18 @@ const CONTRACT: &str = "\
 #elif defined(_MSC_VER)
 #pragma fp_contract(off)
 #elif defined(__GNUC__)
-#pragma GCC optimize(\"fp-contract=off\")
+#pragma GCC push_options
+#pragma GCC optimize(\"fp-contract=off\", \"rounding-math\")
+#endif
+";
+
+/// The end of the rule for sums and products, so that code behind the text is compiled as its options say. Microsoft's
+/// compiler has no way back to them.
+pub(super) const AFTER_CONTRACT: &str = "
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT DEFAULT
+#elif !defined(_MSC_VER) && defined(__GNUC__)
+#pragma GCC pop_options
 #endif
 ";
 

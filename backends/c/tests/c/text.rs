@@ -46,6 +46,29 @@ fn compilers_are_silent() {
 
 /// Kernels and C functions that are called by address take memory that is only read as `const`, and no cast of the text
 /// takes that away.
+/// The rule that products and sums are rounded each is for the text alone.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn code_behind_the_text_has_the_options_of_its_compiler() {
+    let module = lowered("f(a: float64, n: int64) -> float64 = { return a * n + a; };");
+    let text = C::default().text(&module, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let [path, code] = ["host.c", "host.s"].map(|name| folder.path().join(name));
+    let behind = "double behind(double a, double b) { return a * b + a; }\n";
+    let clang = objects::clang().map(|clang| clang.display().to_string());
+    for compiler in ["cc"].into_iter().chain(clang.as_deref()) {
+        let fused = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let mut command = Command::new(compiler);
+            command.args(["-O2", "-mfma", "-S", "-o"]);
+            succeed(command.arg(&code).arg(&path));
+            fs::read_to_string(&code).unwrap().matches("vfmadd").count()
+        };
+        let found = [&text, behind, &format!("{text}{behind}")].map(fused);
+        assert_eq!(found, [0, 1, 1], "{compiler}");
+    }
+}
+
 #[test]
 fn memory_that_is_only_read_is_const() {
     let rows = [

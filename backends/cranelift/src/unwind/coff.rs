@@ -52,6 +52,9 @@ impl Tables {
 /// Number of the register RBP, which is the frame pointer.
 const RBP: u8 = 5;
 
+/// The length of `mov rbp, rsp`, which follows the push of RBP.
+const MOVE: u8 = 3;
+
 /// Operations of unwind codes.
 mod operation {
     pub(super) const PUSH: u8 = 0;
@@ -70,24 +73,30 @@ const MAX_SMALL: u32 = 128;
 ///
 /// Cranelift's own (0.135) scales the places of integers as those of vectors, and counts from RBP instead of from the area,
 /// so that the caller's registers come out wrong. The frame here is the area: RBP points to its end, and it counts as
-/// allocated where RBP is set. Memory below it is no part of the tables, since every place counts from RBP.
+/// allocated where RBP is set. Memory below it is no part of the tables, since every place counts from RBP. Cranelift notes
+/// the frame only behind the loop that touches its pages, in which RSP moves already.
 fn unwind_info(prologue: &[(CodeOffset, UnwindInst)]) -> Result<Vec<u8>, Error> {
     let mut codes: Vec<Vec<u8>> = Vec::new();
-    let (mut end, mut area) = (0, 0);
+    let (mut end, mut framed, mut area) = (0, 0, 0);
     for (at, inst) in prologue {
         end = u8::try_from(*at).map_err(|_| refused("a prologue has more than 255 bytes"))?;
-        let code = |operation, operand| vec![end, operation | operand << 4];
+        let code_at = |at: u8, operation, operand| vec![at, operation | operand << 4];
+        let code = |operation, operand| code_at(end, operation, operand);
+        let frame = |operation, operand| code_at(framed, operation, operand);
         match inst {
-            UnwindInst::PushFrameRegs { .. } => codes.push(code(operation::PUSH, RBP)),
+            UnwindInst::PushFrameRegs { .. } => {
+                codes.push(code(operation::PUSH, RBP));
+                framed = end + MOVE;
+            }
             UnwindInst::DefineNewFrame { offset_downward_to_clobbers: size, .. } => {
                 area = *size;
                 if (8..=MAX_SMALL).contains(size) {
                     let eighths = (size / 8 - 1) as u8;
-                    codes.push(code(operation::ALLOCATE_SMALL, eighths));
+                    codes.push(frame(operation::ALLOCATE_SMALL, eighths));
                 } else if *size > 0 {
-                    codes.push([code(operation::ALLOCATE_LARGE, 0), word(size / 8)].concat());
+                    codes.push([frame(operation::ALLOCATE_LARGE, 0), word(size / 8)].concat());
                 }
-                codes.push(code(operation::SET_FRAME, 0));
+                codes.push(frame(operation::SET_FRAME, 0));
             }
             UnwindInst::SaveReg { clobber_offset, reg } => {
                 let (operation, unit) = match reg.class() {

@@ -10,7 +10,7 @@ use object::{
 use tvm_ffi_codegen_cranelift::{Cranelift, Error, Settings, isa, signature};
 
 use crate::sample::{self, TRIPLES};
-use crate::{once, operators};
+use crate::{functions, once, operators};
 
 fn bytes(triple: &str) -> Vec<u8> {
     compiled(triple, &sample::module()).remove(0)
@@ -295,6 +295,31 @@ fn every_operator_is_compiled() {
         let undefined = file.symbols().filter(|s| s.is_undefined() && s.name() != Ok(""));
         assert_eq!(undefined.count(), 0, "{triple}");
     }
+}
+
+/// The loop that touches the pages of a frame comes after `push rbp; mov rbp, rsp`, and moves RSP: the frame counts from
+/// there on.
+#[test]
+fn windows_knows_a_frame_before_its_pages_are_touched() {
+    const PUSHED: [u8; 2] = [1, 0x50];
+    let mut module = ir::Module::default();
+    let touch = ir::SymbolKind::Function(ir::Signature::new(&[ir::Type::Ptr], None));
+    let touch = module.declare("touch", ir::Linkage::Import, touch);
+    functions::define(&mut module, "deep", &[ir::Type::I64], |b, v| {
+        let slot = b.stack_slot(12 << 10, 8);
+        b.store(v[0], slot, 0);
+        b.call(touch, &[slot]);
+        b.load(ir::Type::I64, slot, 0)
+    });
+    let bytes = compiled("x86_64-pc-windows-msvc", &module).remove(0);
+    let file = object::File::parse(&*bytes).unwrap();
+    let table = file.section_by_name(".xdata").unwrap().data().unwrap().to_vec();
+    let (prologue, codes) = (table[1], &table[4..][..2 * usize::from(table[2])]);
+    assert!(prologue > 20, "{table:x?}");
+    // The last two set the frame and push RBP, with the area of saved registers between them.
+    let frame = codes.windows(2).position(|code| code == [4, 3]).expect("a frame at 4");
+    assert_eq!(codes[frame + 2], 4, "{codes:x?}");
+    assert!(codes.ends_with(&PUSHED), "{codes:x?}");
 }
 
 /// Linkers take the first symbol in a COMDAT section for the section's own.

@@ -203,6 +203,40 @@ fn several_libraries_fit_into_one_module() {
     }
 }
 
+/// What a module says of a function that it calls need not be true of the definition that is added.
+#[test]
+fn a_declaration_says_only_the_type_of_its_definition() {
+    let source = lowered(ADD_ONE);
+    let head = |text: &str| {
+        let mut lines = text.lines().filter(|line| line.contains(" @__tvm_ffi_add_one("));
+        let line = lines.find(|line| line.starts_with("define")).unwrap().to_owned();
+        let (before, group) = line.rsplit_once('#').unwrap_or((&line, ""));
+        let group = group.trim_end_matches(" {");
+        let group = text.lines().find(|line| line.starts_with(&format!("attributes #{group} =")));
+        (before.to_owned(), group.unwrap().split_once(" = ").unwrap().1.to_owned())
+    };
+    let bare = head(&extended(&linux(), "", &source).unwrap());
+    for [start, end] in [
+        ["", "memory(none) willreturn \"mine\"=\"yes\" section \"mine\""],
+        ["extern_weak", "unnamed_addr noreturn"],
+        ["hidden range(i32 0, 5)", ""],
+        ["protected noundef", ""],
+        ["!x !0", ""],
+    ] {
+        let params = "ptr readnone captures(none), ptr align 64, i32 range(i32 0, 1), ptr nonnull";
+        let declared =
+            format!("declare {start} i32 @__tvm_ffi_add_one({params}) {end}\n!0 = !{{}}");
+        let text = extended(&linux(), &declared, &source).unwrap();
+        let (before, group) = head(&text);
+        // LLVM knows that nothing outside the library takes the place of what was hidden.
+        assert_eq!((before.replace("dso_local ", ""), group), bare, "{declared}");
+    }
+    let windows = Llvm { triple: "x86_64-pc-windows-msvc".parse().unwrap(), ..linux() };
+    let declared = "declare dllimport i32 @__tvm_ffi_add_one(ptr, ptr, i32, ptr)";
+    let text = extended(&windows, declared, &source).unwrap();
+    assert!(text.contains("define dllexport i32 @__tvm_ffi_add_one("), "{text}");
+}
+
 #[test]
 fn what_does_not_fit_is_an_error() {
     let with_tree = |name: &str| {

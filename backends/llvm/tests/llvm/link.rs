@@ -78,6 +78,17 @@ fn what_the_caller_defined_stays_visible() {
 }
 
 #[test]
+fn a_kernel_may_be_an_alias_of_an_alias() {
+    let text = "define internal i64 @inner(i64 %x) { ret i64 %x }
+        @between = alias i64 (i64), ptr @inner
+        @kernel = alias i64 (i64), ptr @between";
+    let module = empty();
+    link(&module, &[input("kernel.ll", text)]).unwrap();
+    emit(&module, &user("kernel")).unwrap();
+    assert_eq!(Running::start(&module, Optimize::O0, &[]).call("user", &[4]), 4);
+}
+
+#[test]
 fn a_linked_kernel_of_another_type_is_refused() {
     let context = Context::create();
     let text = "define i32 @kernel(i64 %x) { ret i32 0 }";

@@ -7,6 +7,7 @@ use codegen::ir::{
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::{Linkage as NativeLinkage, Module as Native};
+use inkwell::targets::TargetTriple;
 use inkwell::values::{AnyValue, FunctionValue};
 use tvm_ffi_codegen_llvm::{Error, Optimize, emit, signature, verify};
 
@@ -138,6 +139,41 @@ fn kernels_of_another_type_are_refused() {
         text(&[I64, I32, F64], None),
         "`kernel` is void (i64, i32, double) in the module, expected i32 (i64, i32, double)"
     );
+}
+
+/// Parameters that may be of another type are not what differs.
+#[test]
+fn the_argument_that_differs_is_named() {
+    let truth = AbiType { ty: Type::I8, extend: Extend::Truth };
+    let params = vec![truth, Type::I64.into()];
+    let wanted = Signature { params, result: Some(truth), reads: Box::default() };
+    let mut source = Module::default();
+    source.declare("k", Linkage::Import, SymbolKind::Function(wanted));
+    let module = empty();
+    let truth = module.get_context().bool_type();
+    let half = module.get_context().f16_type();
+    module.add_function("k", truth.fn_type(&[truth.into(), half.into()], false), None);
+    let error = refused(&module, &source).to_string();
+    assert_eq!(error, "`k`: argument 1 is half in the module, expected i64");
+    let module = empty();
+    let (truth, long) = (module.get_context().bool_type(), module.get_context().i64_type());
+    module.add_function("k", truth.fn_type(&[truth.into(), long.into()], false), None);
+    emit(&module, &source).unwrap();
+}
+
+#[test]
+fn a_module_for_an_unknown_machine_is_refused() {
+    for (triple, message) in [
+        (
+            "i686-unknown-linux-gnu",
+            "unsupported target i686-unknown-linux-gnu: not a known machine",
+        ),
+        ("garbage", "unsupported target unknown-unknown-unknown: the module is for garbage"),
+    ] {
+        let module = context().create_module("");
+        module.set_triple(&TargetTriple::create(triple));
+        assert_eq!(refused(&module, &sample::module()).to_string(), message);
+    }
 }
 
 #[test]

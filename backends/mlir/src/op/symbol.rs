@@ -25,7 +25,9 @@ pub(super) const LINKAGE: &str = "linkage";
 /// A list of COMDATs, and an entry of it.
 const COMDAT: &str = "llvm.comdat";
 const SELECTOR: &str = "llvm.comdat_selector";
-/// The values of `visibility_` for hidden and for protected symbols.
+/// The attribute of visibility, and its values.
+const VISIBILITY: &str = "visibility_";
+const DEFAULT: i64 = 0;
 const HIDDEN: i64 = 1;
 const PROTECTED: i64 = 2;
 /// The attribute of sign extension.
@@ -48,6 +50,23 @@ pub(crate) fn is_defined<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> 
 /// Returns true for a data object.
 pub(crate) fn is_variable<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {
     operation.name().as_string_ref().as_str() == Ok(GLOBAL)
+}
+
+/// Returns true for attributes of a declaration that its definition does not have from it. `sym_visibility` is one of
+/// them: MLIR would remove a private definition as unused.
+pub(crate) fn is_of_declaration(attribute: &str) -> bool {
+    const OF_BOTH: [&str; 8] = [
+        "sym_name",
+        "function_type",
+        "global_type",
+        LINKAGE,
+        VISIBILITY,
+        CONVENTION,
+        "addr_space",
+        "thread_local_",
+    ];
+    // Attributes of other dialects have the name of the dialect.
+    !attribute.contains('.') && !OF_BOTH.contains(&attribute)
 }
 
 impl<'c> Ops<'c> {
@@ -87,16 +106,17 @@ impl<'c> Ops<'c> {
         is_data: bool,
         group: Option<Attribute<'c>>,
     ) -> Vec<(&'static str, Attribute<'c>)> {
-        let mut attributes = vec![(LINKAGE, self.linkage(linkage, is_data))];
         let visibility = match linkage {
-            ir::Linkage::Once => Some(HIDDEN),
-            ir::Linkage::Weak if self.facts.weak == Weak::Protected => Some(PROTECTED),
+            ir::Linkage::Once => HIDDEN,
+            ir::Linkage::Weak if self.facts.weak == Weak::Protected => PROTECTED,
             ir::Linkage::Import | ir::Linkage::Local | ir::Linkage::Export | ir::Linkage::Weak => {
-                None
+                DEFAULT
             }
         };
-        let visibility = visibility.map(|value| self.integer(self.types.i64, value));
-        attributes.extend(visibility.map(|value| ("visibility_", value)));
+        let mut attributes = vec![
+            (LINKAGE, self.linkage(linkage, is_data)),
+            (VISIBILITY, self.integer(self.types.i64, visibility)),
+        ];
         if self.is_grouped(linkage) {
             attributes.extend(group.map(|group| ("comdat", group)));
         }

@@ -135,7 +135,12 @@ fn what_does_not_fit_is_an_error() {
     let target = "unsupported target x86_64-unknown-linux-gnu: the module";
     let rows = [
         ("llvm.func @f(\n", "mlir: mine.mlir: 1:14: ".to_owned()),
-        ("func.func @f() { return }", "mlir: mine.mlir: 1:1: ".to_owned()),
+        (
+            "func.func @f() { return }",
+            "mlir: mine.mlir: 1:1: Dialect `func' not found for custom op 'func.func'; a module is read \
+             in the `llvm` dialect, to which `mlir-opt --convert-func-to-llvm`"
+                .to_owned(),
+        ),
         (triple, format!("{target} is for aarch64-unknown-linux-gnu")),
         (layout, format!("{target}'s data layout is E-p:32:32, the target's e-m:e-")),
         (

@@ -130,6 +130,34 @@ fn export_is_defined_where_it_is_declared() {
     assert!(text.contains("global external constant @version(\"1.0\\00\")"), "{text}");
 }
 
+/// What a module says of a function that it calls need not be true of the definition that is added.
+#[test]
+fn declaration_says_only_the_type_of_its_definition() {
+    let source = caller("f", "kernel");
+    let bare = emitted("llvm.func @f(i64) -> i64", &source);
+    for declared in [
+        "llvm.func @f(i64) -> i64 attributes {sym_visibility = \"private\"}",
+        "llvm.func hidden @f(i64) -> i64",
+        "llvm.func protected unnamed_addr @f(i64) -> i64 attributes {dso_local, section = \"mine\"}",
+        "llvm.func @f(i64 {llvm.noundef}) -> (i64 {llvm.noundef}) attributes {will_return, memory = \
+         #llvm.memory_effects<other = none, argMem = none, inaccessibleMem = none, errnoMem = none, \
+         targetMem0 = none, targetMem1 = none>, passthrough = [\"noreturn\"]}",
+    ] {
+        assert_eq!(emitted(declared, &source), bare, "{declared}");
+    }
+    let global = |start: &str, end: &str| {
+        emitted(&format!("llvm.mlir.global external {start}@version() {end}: i32"), &every())
+    };
+    assert_eq!(global("hidden ", "{sym_visibility = \"private\"} "), global("", ""));
+    let text = emitted("llvm.func @f(i64) -> i64 attributes {mine.tag}", &source);
+    assert!(text.contains("mine.tag"), "{text}");
+    // What is not defined here is what the module says.
+    let import =
+        "llvm.func hidden @kernel(i64, !llvm.ptr) -> i64 attributes {sym_visibility = \"private\"}";
+    let text = emitted(import, &source);
+    assert!(text.contains(import), "{text}");
+}
+
 #[test]
 fn export_that_is_defined_is_refused() {
     let text = "llvm.func @f(%n: i64) -> i64 { llvm.return %n : i64 }";
@@ -195,6 +223,13 @@ fn data_that_has_no_type_is_refused() {
     source.data.push(Data { large: true, ..Data::constant(symbol, bytes, 1) });
     let reason = "`huge` is larger than 4294967295 bytes".to_owned();
     assert_eq!(refused("", &source), Error::Native { backend: "mlir", reason });
+}
+
+#[test]
+fn module_for_an_unknown_machine_is_refused() {
+    let text = "module attributes {llvm.target_triple = \"nvptx64-nvidia-cuda\"} {}";
+    let message = "unsupported target nvptx64-nvidia-cuda: not a known machine";
+    assert_eq!(refused(text, &caller("f", "kernel")).to_string(), message);
 }
 
 #[test]

@@ -192,8 +192,7 @@ impl Machine {
     pub fn of(triple: &Triple) -> Result<Machine, Error> {
         let unsupported =
             |reason: &str| Error::Target { triple: triple.clone(), reason: reason.to_owned() };
-        let machine =
-            Machine::with_generator(triple).ok_or_else(|| unsupported("not a known machine"))?;
+        let machine = Machine::with_generator(triple).ok_or_else(|| unsupported(UNKNOWN))?;
         if !machine.facts().formats.contains(&triple.binary_format) {
             return Err(unsupported("no such object format for this machine"));
         }
@@ -233,6 +232,33 @@ impl Machine {
         Machine::ALL.iter().copied().find(|machine| is_it(machine.facts()))
     }
 }
+
+/// Checks that a module is for a machine, by the text of its target; an empty one states none. A text that is no
+/// [`Triple`], as LLVM's with the version of a compiler, is judged by its architecture.
+///
+/// # Errors
+/// [`Error::Target`].
+pub fn check_machine(text: &str) -> Result<(), Error> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let Ok(triple) = text.parse::<Triple>() else {
+        let first = text.split('-').next().unwrap_or_default();
+        let architecture = first.parse().unwrap_or(Architecture::Unknown);
+        let triple = Triple { architecture, ..Triple::unknown() };
+        return match Machine::with_generator(&triple) {
+            Some(_) => Ok(()),
+            None => Err(Error::Target { triple, reason: format!("the module is for {text}") }),
+        };
+    };
+    match Machine::with_generator(&triple) {
+        Some(_) => check_words(&triple),
+        None => Err(Error::Target { triple, reason: UNKNOWN.to_owned() }),
+    }
+}
+
+/// The reason against targets without a code generator.
+const UNKNOWN: &str = "not a known machine";
 
 /// Checks a target for what all emitted code assumes: addresses of 64 bits, and numbers whose lowest byte comes first. A
 /// target of which this is not known passes.
