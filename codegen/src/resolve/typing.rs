@@ -261,8 +261,6 @@ impl Names<'_> {
     }
 }
 
-/// Optional tensors in quotes.
-
 impl<'a> Names<'a> {
     /// Resolves a dim: an expression over symbols only.
     pub(super) fn dim(&self, expr: &Expr) -> Explained<Term> {
