@@ -35,7 +35,7 @@ fn number(noise: &mut Noise, depth: usize) -> String {
     }
     let a = number(noise, depth - 1);
     let b = number(noise, depth - 1);
-    match noise.below(9) {
+    match noise.below(10) {
         0 => format!("({a} + {b})"),
         1 => format!("({a} - {b})"),
         2 => format!("({a} * {b})"),
@@ -44,6 +44,7 @@ fn number(noise: &mut Noise, depth: usize) -> String {
         5 => format!("min({a}, {b})"),
         6 => format!("max({a}, {b})"),
         7 => format!("ceildiv({a}, {})", noise.pick(&["2", "4"])),
+        8 => format!("{}({a})", noise.pick(&["int8", "uint16", "int64"])),
         _ => format!("-({a})"),
     }
 }

@@ -1,11 +1,14 @@
 //! Ranges of integers: closed intervals, by which tests that cannot fail are left out.
 
+mod terms;
+
 use std::fmt;
 
 use abi_spec::Scalar;
 
 use super::operator::{Division, Exact};
 use crate::declaration::Comparison;
+pub(crate) use terms::Leaves;
 
 /// The numbers from `least` to `most`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ impl Range {
     pub(crate) const UINT64: Range = Range::new(0, u64::MAX as i128);
     /// Every `int32`.
     pub(crate) const INT32: Range = Range::new(i32::MIN as i128, i32::MAX as i128);
+    /// More than every integer of 64 bits, of which nothing follows.
+    pub(crate) const ANY: Range = Range::new(-(1 << 65), 1 << 65);
     /// Truths as numbers.
     pub(crate) const TRUTH: Range = Range::new(0, 1);
 

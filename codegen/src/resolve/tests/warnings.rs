@@ -118,6 +118,8 @@ fn conditions_that_never_hold() {
         "not u >= 0",
         "n > m and not m == m",
         "1 == 2",
+        "int8(n) > 127",
+        "uint16(n + m) < 0",
     ];
     for wrong in rows {
         let expected = format!(

@@ -3,9 +3,9 @@
 
 use crate::declaration::{Comparison, Dim, Expr, Literal, Logic, ParamType, Shape};
 use crate::resolve::function::Function;
-use crate::resolve::ids::{SymbolId, Table, ValueId};
-use crate::resolve::operator::{Binary, Unary};
-use crate::resolve::range::Range;
+use crate::resolve::ids::{LocalId, SymbolId, Table, ValueId};
+use crate::resolve::operator::Unary;
+use crate::resolve::range::{Leaves, Range};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::term::{Kind, Node, OfSeveral, OfTensor, Property, Term};
 
@@ -73,7 +73,9 @@ impl Types<'_> {
         if a == b {
             return Some(matches!(op, Comparison::Eq | Comparison::Le | Comparison::Ge));
         }
-        self.range(a)?.compare(op, self.range(b)?)
+        let is_integer = |term: &Term| matches!(term.kind, Kind::Int | Kind::Unsigned);
+        let are_integers = is_integer(a) && is_integer(b);
+        are_integers.then(|| a.range(self).compare(op, b.range(self))).flatten()
     }
 
     /// Returns false if a value is one of several texts, and the text is none of them.
@@ -83,49 +85,11 @@ impl Types<'_> {
         let may_be = literals.iter().any(|literal| *literal == Literal::Str(text.to_owned()));
         (!may_be && value.guard.is_none()).then_some(false)
     }
+}
 
-    /// Returns a range of an integer.
-    fn range(&self, term: &Term) -> Option<Range> {
-        if !matches!(term.kind, Kind::Int | Kind::Unsigned) {
-            return None;
-        }
-        let both = |[a, b]: &[Term; 2]| Some((self.range(a)?, self.range(b)?));
-        let range = match &term.node {
-            Node::Int(value) if term.kind == Kind::Unsigned => {
-                Range::exactly(value.cast_unsigned())
-            }
-            Node::Int(value) => Range::exactly(*value),
-            Node::Symbol(symbol) => self.symbol(*symbol, term.kind),
-            Node::Value(value) => return self.value(*value),
-            Node::Property(value, property) => return self.property(*value, *property),
-            Node::Exact(op, operands, _) => {
-                let (a, b) = both(operands)?;
-                Range::exact(*op, a, b).and(Range::INT64)
-            }
-            Node::Divide(op, operands, _) => {
-                let (a, b) = both(operands)?;
-                Range::divide(*op, a, b).and(Range::INT64)
-            }
-            Node::Binary(op @ (Binary::Min | Binary::Max), operands) => {
-                let (a, b) = both(operands)?;
-                if *op == Binary::Min { a.min(b) } else { a.max(b) }
-            }
-            Node::Unary(Unary::Number, _) => Range::UINT64,
-            Node::Float(_) | Node::Text(_) | Node::Null | Node::Local(_) => return None,
-            Node::Number { .. } | Node::Unary(..) | Node::Binary(..) | Node::Mixed(..) => {
-                return None;
-            }
-            Node::Logic(..) | Node::Narrow(..) | Node::Round(..) | Node::Offset(..) => return None,
-            Node::SameText(..) | Node::Output(_) | Node::OutputData(_) | Node::OutputObject(_) => {
-                return None;
-            }
-            Node::Stream(_) | Node::OutputStream(_) => return None,
-            Node::DeviceAttribute { .. } | Node::CurrentDevice | Node::Global(_) => return None,
-        };
-        Some(range)
-    }
-
-    fn symbol(&self, symbol: SymbolId, kind: Kind) -> Range {
+/// Ranges as the types tell.
+impl Leaves for Types<'_> {
+    fn of_symbol(&self, symbol: SymbolId, kind: Kind) -> Range {
         let declared = &self.function.symbols[symbol];
         let scalar = declared.value.and_then(|value| self.function.values[value].ty.scalar());
         let all = if kind == Kind::Unsigned { Range::UINT64 } else { Range::INT64 };
@@ -133,46 +97,50 @@ impl Types<'_> {
         if self.extents[symbol] { range.and(Range::NATURAL) } else { range }
     }
 
-    /// Returns a range of a number that is, or is nested in, an argument.
-    fn value(&self, value: ValueId) -> Option<Range> {
+    /// A condition names no value of the body.
+    fn of_local(&self, _local: LocalId) -> Range {
+        Range::ANY
+    }
+
+    fn of_value(&self, value: ValueId) -> Range {
         let value = &self.function.values[value];
         if value.guard.is_some() {
-            return None;
+            return Range::ANY;
         }
         if let ParamType::Scalar(scalar) = value.ty {
-            return Some(Range::of(*scalar));
+            return Range::of(*scalar);
         }
-        let ParamType::Literal(literals) = value.ty else { return None };
+        let ParamType::Literal(literals) = value.ty else { return Range::ANY };
         let number = |literal: &Literal| match literal {
             Literal::Int(value) => Some(Range::exactly(*value)),
             Literal::Bool(_) | Literal::None | Literal::Float(_) | Literal::Str(_) => None,
         };
-        let all: Vec<Range> = literals.iter().map(number).collect::<Option<_>>()?;
-        all.into_iter().reduce(Range::or)
+        let all: Option<Vec<Range>> = literals.iter().map(number).collect();
+        all.and_then(|all| all.into_iter().reduce(Range::or)).unwrap_or(Range::ANY)
     }
 
-    fn property(&self, value: ValueId, property: Property) -> Option<Range> {
+    fn of_property(&self, value: ValueId, property: Property) -> Range {
         let value = &self.function.values[value];
         if value.guard.is_some() {
-            return None;
+            return Range::ANY;
         }
         let shape = value.ty.shape();
         match property {
             Property::Tensor(OfTensor::Extent { dim, checked: false }) => {
                 let dim = shape.map_or(&[][..], Shape::dims).get(dim as usize);
-                let Some(Dim::Expr(Expr::Int(extent))) = dim else { return Some(Range::NATURAL) };
-                Some(Range::exactly(*extent))
+                let Some(Dim::Expr(Expr::Int(extent))) = dim else { return Range::NATURAL };
+                Range::exactly(*extent)
             }
             Property::Tensor(OfTensor::Ndim) | Property::Several(OfSeveral::NumberCount) => {
                 let least = shape.map_or(0, Shape::least_rank) as i64;
                 let any = Range::NATURAL.where_holds(Comparison::Ge, least);
-                Some(shape.and_then(Shape::rank).map_or(any, |rank| Range::exactly(rank as i64)))
+                shape.and_then(Shape::rank).map_or(any, |rank| Range::exactly(rank as i64))
             }
             Property::Tensor(OfTensor::Extent { .. })
             | Property::Several(OfSeveral::TextSize | OfSeveral::RestSize { .. })
-            | Property::Length => Some(Range::NATURAL),
-            Property::Tensor(_) | Property::Several(_) | Property::Object => None,
-            Property::TypeOfDevice | Property::IndexOfDevice | Property::IsSome => None,
+            | Property::Length => Range::NATURAL,
+            Property::Tensor(_) | Property::Several(_) | Property::Object => Range::ANY,
+            Property::TypeOfDevice | Property::IndexOfDevice | Property::IsSome => Range::ANY,
         }
     }
 }

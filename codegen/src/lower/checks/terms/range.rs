@@ -2,70 +2,45 @@
 
 use crate::declaration::{Dim, Expr, Logic};
 use crate::lower::checks::checker::Checker;
-use crate::resolve::ids::SymbolId;
-use crate::resolve::operator::{Binary, Division, Exact, Unary};
-use crate::resolve::range::Range;
+use crate::resolve::ids::{LocalId, SymbolId, ValueId};
+use crate::resolve::operator::{Division, Exact};
+use crate::resolve::range::{Leaves, Range};
 use crate::resolve::term::{Kind, Node, OfTensor, Property, Term};
 
 /// Returns a range that has the value of an integer term.
 pub(in crate::lower) fn range(c: &Checker<'_, '_>, term: &Term) -> Range {
-    let of_two = |of: &dyn Fn(Range, Range) -> Range, [a, b]: &[Term; 2]| {
-        of(range(c, a), range(c, b)).and(Range::INT64)
-    };
-    match &term.node {
-        Node::Int(value) if term.kind != Kind::Unsigned => Range::exactly(*value),
-        Node::Symbol(symbol) => range_of_symbol(c, *symbol),
-        Node::Local(local) => {
-            let scalar = c.e.function.locals[*local].scalar.map_or(Range::INT64, Range::of);
-            c.e.known.locals().ranges[*local].unwrap_or(scalar)
-        }
-        Node::Value(value) => {
-            let scalar = c.e.function.values[*value].ty.scalar();
-            scalar.map_or(Range::INT64, Range::of)
-        }
-        Node::Property(value, Property::Tensor(OfTensor::Extent { dim, checked: false })) => {
-            let tensor = c.e.function.tensor(*value);
-            let dim = tensor.and_then(|tensor| tensor.shape.dims().get(*dim as usize));
-            match dim {
-                Some(Dim::Expr(Expr::Int(known))) => Range::exactly(*known),
-                Some(_) | None => Range::NATURAL,
-            }
-        }
-        Node::Property(_, property) => of_property(*property),
-        Node::Exact(op, operands, _) => of_two(&|a, b| Range::exact(*op, a, b), operands),
-        Node::Divide(op, operands, _) => of_two(&|a, b| Range::divide(*op, a, b), operands),
-        Node::Binary(Binary::Min, operands) => of_two(&Range::min, operands),
-        Node::Binary(Binary::Max, operands) => of_two(&Range::max, operands),
-        Node::Narrow(scalar, operand, _) => range(c, operand).and(Range::of(*scalar)),
-        Node::DeviceAttribute { .. } | Node::CurrentDevice => Range::INT32,
-        Node::Global(_) => Range::NATURAL,
-        Node::Unary(Unary::Number, _) => Range::UINT64,
-        Node::Unary(..) | Node::Binary(..) | Node::Mixed(..) | Node::Logic(..) => {
-            if term.kind == Kind::Bool { Range::TRUTH } else { Range::INT64 }
-        }
-        Node::SameText(..) => Range::TRUTH,
-        Node::Int(_)
-        | Node::Float(_)
-        | Node::Text(_)
-        | Node::Null
-        | Node::Output(_)
-        | Node::OutputData(_)
-        | Node::OutputObject(_)
-        | Node::Number { .. }
-        | Node::Round(..)
-        | Node::Offset(..)
-        | Node::Stream(_)
-        | Node::OutputStream(_) => Range::INT64,
-    }
+    term.range(c)
 }
 
-fn range_of_symbol(c: &Checker<'_, '_>, symbol: SymbolId) -> Range {
-    let Some(local) = c.e.function.symbols[symbol].local else {
-        let sign = if c.e.known.is_natural(symbol) { Range::NATURAL } else { Range::INT64 };
-        return c.e.known.bounds(symbol).and(sign);
-    };
-    let scalar = c.e.function.locals[local].scalar.map_or(Range::INT64, Range::of);
-    c.e.known.bounds(symbol).and(scalar.and(Range::INT64))
+/// Ranges as far as the checks before tell.
+impl Leaves for Checker<'_, '_> {
+    fn of_symbol(&self, symbol: SymbolId, _kind: Kind) -> Range {
+        let Some(local) = self.e.function.symbols[symbol].local else {
+            let sign = if self.e.known.is_natural(symbol) { Range::NATURAL } else { Range::INT64 };
+            return self.e.known.bounds(symbol).and(sign);
+        };
+        let scalar = self.e.function.locals[local].scalar.map_or(Range::INT64, Range::of);
+        self.e.known.bounds(symbol).and(scalar.and(Range::INT64))
+    }
+
+    fn of_local(&self, local: LocalId) -> Range {
+        let scalar = self.e.function.locals[local].scalar.map_or(Range::INT64, Range::of);
+        self.e.known.locals().ranges[local].unwrap_or(scalar)
+    }
+
+    fn of_value(&self, value: ValueId) -> Range {
+        self.e.function.values[value].ty.scalar().map_or(Range::INT64, Range::of)
+    }
+
+    fn of_property(&self, value: ValueId, property: Property) -> Range {
+        let Property::Tensor(OfTensor::Extent { dim, checked: false }) = property else {
+            return of_property(property);
+        };
+        let tensor = self.e.function.tensor(value);
+        let dim = tensor.and_then(|tensor| tensor.shape.dims().get(dim as usize));
+        let Some(Dim::Expr(Expr::Int(known))) = dim else { return Range::NATURAL };
+        Range::exactly(*known)
+    }
 }
 
 /// Returns true if an integer that a term computes may be none of its type.
@@ -111,7 +86,7 @@ pub(super) fn narrow_ranges(c: &mut Checker<'_, '_>, test: &Term) {
         _ => return,
     };
     if a.kind == Kind::Int && b.kind == Kind::Int {
-        let range = range_of_symbol(c, symbol);
+        let range = c.of_symbol(symbol, Kind::Int);
         c.e.known.restrict(symbol, range.where_holds(op, number));
     }
 }

@@ -1,0 +1,87 @@
+//! Ranges of terms, from those of what they consist of.
+
+use super::Range;
+use crate::resolve::ids::{LocalId, SymbolId, ValueId};
+use crate::resolve::operator::{Binary, Unary};
+use crate::resolve::term::{Kind, Node, Property, Term};
+
+/// Ranges of what terms consist of: what their types say, or what was checked before, too. Of what is no integer any range
+/// will do.
+pub(crate) trait Leaves {
+    /// Returns a range of a symbol in a term of a kind.
+    fn of_symbol(&self, symbol: SymbolId, kind: Kind) -> Range;
+
+    /// Returns a range of a value with a name.
+    fn of_local(&self, local: LocalId) -> Range;
+
+    /// Returns a range of a parameter, or of a value within one.
+    fn of_value(&self, value: ValueId) -> Range;
+
+    /// Returns a range of a property of a value.
+    fn of_property(&self, value: ValueId, property: Property) -> Range;
+}
+
+impl Term {
+    /// Returns a range that has the value of the term if it is an integer.
+    pub(crate) fn range(&self, leaves: &impl Leaves) -> Range {
+        let of_two = |of: &dyn Fn(Range, Range) -> Range, [a, b]: &[Term; 2]| {
+            of(a.range(leaves), b.range(leaves))
+        };
+        match &self.node {
+            Node::Int(value) if self.kind == Kind::Unsigned => {
+                Range::exactly(value.cast_unsigned())
+            }
+            Node::Int(value) => Range::exactly(*value),
+            Node::Symbol(symbol) => leaves.of_symbol(*symbol, self.kind),
+            Node::Local(local) => leaves.of_local(*local),
+            Node::Value(value) => leaves.of_value(*value),
+            Node::Property(value, property) => leaves.of_property(*value, *property),
+            Node::Exact(op, operands, _) => {
+                of_two(&|a, b| Range::exact(*op, a, b).and(Range::INT64), operands)
+            }
+            Node::Divide(op, operands, _) => {
+                of_two(&|a, b| Range::divide(*op, a, b).and(Range::INT64), operands)
+            }
+            Node::Binary(op, operands) => of_two(&|a, b| of_binary(*op, a, b), operands),
+            Node::Unary(op, _) => of_unary(*op),
+            Node::Narrow(scalar, operand, _) => operand.range(leaves).and(Range::of(*scalar)),
+            Node::DeviceAttribute { .. } | Node::CurrentDevice => Range::INT32,
+            Node::Global(_) => Range::NATURAL,
+            Node::Mixed(..) | Node::Logic(..) | Node::SameText(..) => Range::TRUTH,
+            Node::Float(_)
+            | Node::Text(_)
+            | Node::Null
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::OutputObject(_)
+            | Node::Number { .. }
+            | Node::Round(..)
+            | Node::Offset(..)
+            | Node::Stream(_)
+            | Node::OutputStream(_) => Range::INT64,
+        }
+    }
+}
+
+fn of_binary(op: Binary, a: Range, b: Range) -> Range {
+    match op {
+        Binary::Min => a.min(b),
+        Binary::Max => a.max(b),
+        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv | Binary::Fmin | Binary::Fmax => {
+            Range::INT64
+        }
+        Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => Range::TRUTH,
+        Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => Range::TRUTH,
+        Binary::Feq | Binary::Fne | Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => {
+            Range::TRUTH
+        }
+    }
+}
+
+fn of_unary(op: Unary) -> Range {
+    match op {
+        Unary::Number => Range::UINT64,
+        Unary::Not | Unary::Truth => Range::TRUTH,
+        Unary::Fneg | Unary::ToFloat | Unary::UnsignedToFloat => Range::INT64,
+    }
+}
