@@ -503,4 +503,4 @@ def test_a_byte_order_mark_at_the_start_is_not_counted() -> None:
     text = "f(n: int64) -> None = k(n);"
     assert build.parse("\ufeff" + text) == build.parse(text)
     raises(ValueError, "1:3: expected", lambda: build.parse("\ufefff(1"))
-    raises(ValueError, "1:1: expected a token", lambda: build.parse("\ufeff\ufeff" + text))
+    raises(ValueError, "1:1: expected the name of a function, found the character", lambda: build.parse("\ufeff\ufeff" + text))

@@ -307,8 +307,16 @@ enter, go = threading.Event(), threading.Event()
 thread = threading.Thread(target=_process.working, args=(lambda: (enter.set(), go.wait()),))
 thread.start()
 enter.wait()
-for late, call in [(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)), (0.4, go.set)]:
-    threading.Timer(late, call).start()
+
+# Before the fork waits, Python itself would drop the interrupt.
+def interrupt():
+    while not _process._threads(_process._WAITING):
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.2)
+    go.set()
+
+threading.Thread(target=interrupt).start()
 try:
     pid = os.fork()
     if pid == 0:

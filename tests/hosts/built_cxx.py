@@ -109,7 +109,8 @@ def tensor(part: build.Tensor) -> str:
         result += f".strides({several(part.strides)})"
     result += f".device({text(part.device)})"
     if part.align is not None:
-        result += f".align({part.align})"
+        # C++ takes the greatest of them for a number without a sign.
+        result += f".align({part.align}{'u' if part.align >> 63 else ''})"
     result += ".storage()" * part.storage
     return result if part.access == "update" else f"{result}.access({text(part.access)})"
 
