@@ -42,6 +42,7 @@ mod presence;
 pub(crate) mod print;
 pub(crate) mod prototype;
 pub(crate) mod range;
+mod registered;
 mod site;
 mod statement;
 pub(crate) mod step;

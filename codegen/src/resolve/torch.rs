@@ -10,8 +10,8 @@ use super::Located;
 use super::body::Entry;
 use super::function::{Function, Kept};
 use super::kept;
+use super::registered::chosen;
 use super::well_formed::RESERVED_PREFIXES;
-use super::xla::chosen;
 use crate::declaration::{
     Access, Device, Leaf, Library, ObjectClass, Param, ParamType, ResultType, Signature,
     TorchOperators, is_identifier, is_text, literal_scalar,
@@ -121,25 +121,6 @@ pub(crate) struct Answer {
 }
 
 impl TorchOperator<'_> {
-    /// Notes what the body of the function says: what it allocates and keeps. A result that is an argument is an error, since
-    /// PyTorch takes each result for new memory.
-    fn note(&mut self, function: &Function<'_>, kept: &Kept) -> Located<()> {
-        self.allocates = function.allocates_more_than(self.outputs as usize);
-        self.keeps_outputs = kept.results;
-        for (index, argument) in self.args.iter_mut().enumerate() {
-            argument.kept = matches!(argument.given, Given::Tensor { .. }) && kept.param(index);
-        }
-        let has_tensors = |argument: &Argument<'_>| {
-            matches!(argument.given, Given::Tensor { .. } | Given::Array(Element::Tensor { .. }))
-        };
-        let mut args = self.args.iter().zip(&kept.returned);
-        let found = args.find(|(argument, is_returned)| **is_returned && has_tensors(argument));
-        let Some((Argument { name, given, .. }, _)) = found else { return Ok(()) };
-        let within = if let Given::Array(_) = given { "a tensor of " } else { "" };
-        let reason = format!("no operator of PyTorch returns an argument, as {within}`{name}` is");
-        Err((Part::Result, reason))
-    }
-
     /// Returns the entry that gets the tensors which the function otherwise allocates.
     pub(crate) fn entry(&self) -> Entry {
         Entry { into: self.outputs > 0, checked: false }
@@ -188,9 +169,8 @@ pub(super) fn operators<'a>(
             let reason = format!("`{namespace}` cannot be a namespace of PyTorch");
             return Err(invalid((Part::Name, reason)));
         }
-        let mut made = operator(index, &declared.signature).map_err(invalid)?;
-        made.note(&functions[index], &kept[index]).map_err(invalid)?;
-        all.push(made);
+        let made = operator(index, &declared.signature, (&functions[index], &kept[index]));
+        all.push(made.map_err(invalid)?);
     }
     if let Some(index) = library.functions.iter().position(|f| f.signature.name == GETTER) {
         let reason = "operators of PyTorch have a function of this name";
@@ -208,7 +188,12 @@ fn is_name(name: &str) -> bool {
     is_identifier(name) && !torch::KEYWORDS.contains(&name)
 }
 
-fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>> {
+/// Returns the operator of function number `function`, with what its body allocates and keeps.
+fn operator<'a>(
+    function: usize,
+    signature: &'a Signature,
+    (body, kept): (&Function<'_>, &Kept),
+) -> Located<TorchOperator<'a>> {
     let name = &signature.name[..];
     if !is_name(name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
         return Err((Part::Name, format!("no operator of PyTorch can be called `{name}`")));
@@ -221,7 +206,8 @@ fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>
     let mut args = Vec::with_capacity(signature.params.len());
     for (index, param) in signature.params.iter().enumerate() {
         let at = |reason| (Part::Param(index), reason);
-        let argument = argument(param).map_err(at)?;
+        let mut argument = argument(param).map_err(at)?;
+        argument.kept = matches!(argument.given, Given::Tensor { .. }) && kept.param(index);
         if argument.given != Given::Stream {
             if !schema.ends_with('(') {
                 schema.push_str(", ");
@@ -240,6 +226,7 @@ fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>
     let results = if let [one] = &results[..] { one } else { &format!("({})", results.join(", ")) };
     let _ = write!(schema, ") -> {results}");
     let devices = devices(signature).map_err(|reason| (Part::Name, reason))?;
+    returns_none(&args, kept)?;
     let outputs = outputs.len() as u32;
     Ok(TorchOperator {
         function,
@@ -248,10 +235,23 @@ fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>
         args,
         outputs,
         yielded,
-        allocates: false,
-        keeps_outputs: false,
+        allocates: body.allocates_more_than(outputs as usize),
+        keeps_outputs: kept.results,
         devices,
     })
+}
+
+/// Checks that no result is a tensor of an argument, since PyTorch takes each result for new memory.
+fn returns_none(args: &[Argument<'_>], kept: &Kept) -> Located<()> {
+    let has_tensors = |argument: &Argument<'_>| {
+        matches!(argument.given, Given::Tensor { .. } | Given::Array(Element::Tensor { .. }))
+    };
+    let mut args = args.iter().zip(&kept.returned);
+    let found = args.find(|(argument, is_returned)| **is_returned && has_tensors(argument));
+    let Some((Argument { name, given, .. }, _)) = found else { return Ok(()) };
+    let within = if let Given::Array(_) = given { "a tensor of " } else { "" };
+    let reason = format!("no operator of PyTorch returns an argument, as {within}`{name}` is");
+    Err((Part::Result, reason))
 }
 
 /// Returns where the tensors of an operator may be.
