@@ -303,6 +303,8 @@ import os, signal, threading, time
 import tvm_ffi_codegen as codegen
 from tvm_ffi_codegen import _process
 
+# Jobs in the background of a shell ignore the signal, and so would Python.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 enter, go = threading.Event(), threading.Event()
 thread = threading.Thread(target=_process.working, args=(lambda: (enter.set(), go.wait()),))
 thread.start()
