@@ -10,14 +10,12 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
 use crate::resolve::value::Source;
 
-/// Emits steps in order. Optional tensors, runs and declared strides take several steps at once.
+/// Emits steps in order.
 pub(in crate::lower) fn check_steps<'a>(c: &mut Checker<'a, '_>, steps: &'a [Step<'a>]) {
     let mut rest = steps;
     while let Some((first, others)) = rest.split_first() {
         let outside = c.e.begin_topic(first.topic());
-        let count = optional::optional_tensor(c, rest)
-            + runs::run(c, rest)
-            + strides::declared_strides(c, rest);
+        let count = check_group(c, rest);
         if count == 0 {
             check_step(c, first);
             rest = others;
@@ -26,6 +24,20 @@ pub(in crate::lower) fn check_steps<'a>(c: &mut Checker<'a, '_>, steps: &'a [Ste
         }
         c.e.b.set_topic(outside);
     }
+}
+
+/// Emits the first steps together if they are those of an optional tensor, a run or declared strides. Returns their number,
+/// which is 0 otherwise.
+fn check_group<'a>(c: &mut Checker<'a, '_>, steps: &'a [Step<'a>]) -> usize {
+    let optional = optional::optional_tensor(c, steps);
+    if optional > 0 {
+        return optional;
+    }
+    let run = runs::run(c, steps);
+    if run > 0 {
+        return run;
+    }
+    strides::declared_strides(c, steps)
 }
 
 /// Emits one step.
