@@ -356,6 +356,8 @@ def interrupt(*_):
 # Python prints the exceptions of functions that it calls at a fork.
 sys.unraisablehook = lambda ignored: None
 signal.signal(signal.SIGALRM, interrupt)
+# Jobs in the background of a shell ignore this one, by which an interrupt is raised again after the fork.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 stop, seed, count, statuses = threading.Event(), random.Random(0), [0, 0], set()
 
 def busy():
