@@ -397,30 +397,14 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use std::iter;
-
     use super::*;
 
-    /// What compilers keep in sets and compare with `==` has the traits for it.
+    /// Places can be kept in sets, and errors compared, by compilers.
     #[test]
     fn places_are_hashed_and_errors_are_equal() {
         fn is_hashed<T: Eq + std::hash::Hash>() {}
         fn is_equal<T: Eq>() {}
         is_hashed::<(Location, Position, Site, Part, Limit)>();
         is_equal::<(Error, Errors)>();
-    }
-
-    /// Printers of chains print each text once: no error contains the text of one behind it.
-    #[test]
-    fn chains_say_nothing_twice() {
-        let errors: [&dyn std::error::Error; 2] =
-            [&Error::from(TreeError::Empty), &Errors::from(Error::from(TreeError::Empty))];
-        for error in errors {
-            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
-                .map(ToString::to_string)
-                .collect();
-            let (first, behind) = chain.split_first().expect("an error has a text");
-            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
-        }
     }
 }

@@ -256,31 +256,3 @@ impl fmt::Display for CallError {
 }
 
 impl error::Error for CallError {}
-
-#[cfg(test)]
-mod tests {
-    use std::iter;
-
-    use abi_spec::library_bin::{Defect, TreeError};
-
-    use super::*;
-
-    /// Printers of chains print each text once: no error contains the text of one behind it.
-    #[test]
-    fn chains_say_nothing_twice() {
-        let errors: [&dyn error::Error; 5] = [
-            &Error::from(tvm_ffi_codegen::Error::Entry { name: "f".to_owned() }),
-            &Error::from(tvm_ffi_codegen::Error::from(TreeError::Empty)),
-            &Error::from(backend_cranelift::Error::Context),
-            &Error::from(DecodeError { offset: 0, defect: Defect::Tree(TreeError::Empty) }),
-            &Error::from(CallError::new("ValueError", "no layout")),
-        ];
-        for error in errors {
-            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
-                .map(ToString::to_string)
-                .collect();
-            let (first, behind) = chain.split_first().expect("an error has a text");
-            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
-        }
-    }
-}

@@ -4,6 +4,7 @@ mod allocated;
 mod big_int;
 mod built;
 mod caller;
+mod chains;
 mod closures;
 mod collisions;
 mod cross;

@@ -159,24 +159,3 @@ impl Error for DecodeError {
         if let Defect::Tree(error) = &self.defect { error.source() } else { None }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::iter;
-
-    use super::*;
-
-    /// Printers of chains print each text once: no error contains the text of one behind it.
-    #[test]
-    fn chains_say_nothing_twice() {
-        let errors: [&dyn Error; 1] =
-            [&DecodeError { offset: 0, defect: Defect::Tree(TreeError::Empty) }];
-        for error in errors {
-            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
-                .map(ToString::to_string)
-                .collect();
-            let (first, behind) = chain.split_first().expect("an error has a text");
-            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
-        }
-    }
-}

@@ -126,24 +126,3 @@ impl Mismatch {
         Error::Kernel { symbol: symbol.to_owned(), argument, expected, found }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::iter;
-
-    use super::*;
-
-    /// Printers of chains print each text once: no error contains the text of one behind it.
-    #[test]
-    fn chains_say_nothing_twice() {
-        let errors: [&dyn error::Error; 1] =
-            [&Error::from(Malformed { reason: "no block".to_owned(), function: None })];
-        for error in errors {
-            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
-                .map(ToString::to_string)
-                .collect();
-            let (first, behind) = chain.split_first().expect("an error has a text");
-            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
-        }
-    }
-}

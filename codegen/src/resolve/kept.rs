@@ -23,7 +23,7 @@ pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
         .iter()
         .map(|function| (name(function), (function.shown, Kept::default())))
         .collect();
-    // What a function keeps follows from what those keep that it calls, so that these tell it when theirs changes.
+    // A function keeps what it hands to one that keeps it: when that is found of one, those that call it are looked at again.
     let mut callers: FxHashMap<&str, Vec<&Function<'a>>> = FxHashMap::default();
     for function in functions {
         for (callee, _) in function.entered() {
@@ -80,7 +80,7 @@ fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Kept {
     finder.all
 }
 
-/// What is known of a function while its statements are read.
+/// Finder of what a function keeps and returns, while its statements are read.
 struct Finder<'f, 'a> {
     function: &'f Function<'a>,
     known: &'f Known<'a>,

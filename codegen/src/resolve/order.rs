@@ -283,7 +283,7 @@ fn received<'a>(
     let mut order = Order::received(names, std::mem::take(knowledge));
     let ordered = order.value(value).and_then(|()| order.finish(value.index()));
     let Order { steps, knowledge: after, .. } = order;
-    // What is known stays so for the statements after one with a fault.
+    // Symbols that were known stay so for the statements after one with a fault.
     *knowledge = after;
     within.iter().for_each(|(symbol, state)| knowledge[*symbol] = state.clone());
     ordered?;

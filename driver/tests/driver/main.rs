@@ -7,7 +7,6 @@ mod contents;
 mod damage;
 mod deep;
 mod dependencies;
-mod errors;
 mod explorer;
 mod exports;
 mod files;

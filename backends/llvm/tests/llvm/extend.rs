@@ -203,7 +203,7 @@ fn several_libraries_fit_into_one_module() {
     }
 }
 
-/// What a module says of a function that it calls need not be true of the definition that is added.
+/// Attributes of a declaration in a module need not be true of the definition that is added.
 #[test]
 fn a_declaration_says_only_the_type_of_its_definition() {
     let source = lowered(ADD_ONE);

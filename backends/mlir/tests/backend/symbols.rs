@@ -130,7 +130,7 @@ fn export_is_defined_where_it_is_declared() {
     assert!(text.contains("global external constant @version(\"1.0\\00\")"), "{text}");
 }
 
-/// What a module says of a function that it calls need not be true of the definition that is added.
+/// Attributes of a declaration in a module need not be true of the definition that is added.
 #[test]
 fn declaration_says_only_the_type_of_its_definition() {
     let source = caller("f", "kernel");
@@ -151,7 +151,7 @@ fn declaration_says_only_the_type_of_its_definition() {
     assert_eq!(global("hidden ", "{sym_visibility = \"private\"} "), global("", ""));
     let text = emitted("llvm.func @f(i64) -> i64 attributes {mine.tag}", &source);
     assert!(text.contains("mine.tag"), "{text}");
-    // What is not defined here is what the module says.
+    // Functions that are not defined here stay as the module says.
     let import =
         "llvm.func hidden @kernel(i64, !llvm.ptr) -> i64 attributes {sym_visibility = \"private\"}";
     let text = emitted(import, &source);

@@ -51,7 +51,7 @@ pub(super) fn check(inputs: &[Input]) -> Result<(), Error> {
     })
 }
 
-/// What an object has that Wild cannot take, and the way around it.
+/// Symbols of an object that Wild cannot take, and the way around them.
 type Found<'a> = (&'a ObjectFacts, String, &'static str);
 
 /// Finds a symbol that must be defined in the output, and is not.

@@ -1,4 +1,4 @@
-//! What is wrong in declarations and options: messages, to the letter, and exit codes.
+//! Faults of declarations and options: messages, to the letter, and exit codes.
 
 use std::fs;
 use std::process::Command;
