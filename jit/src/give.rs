@@ -6,7 +6,7 @@ use tvm_ffi_codegen::Library;
 
 use crate::compiled::Compiled;
 use crate::error::Error;
-use crate::given::Given;
+use crate::given::GivenFunction;
 use crate::jit::Jit;
 use crate::signatures::Signatures;
 use crate::value::function::FfiFunction;
@@ -127,7 +127,7 @@ impl Jit {
     pub fn function<M>(mut self, name: &str, closure: impl IntoFunction<M>) -> Result<Jit, Error> {
         let function = FfiFunction::wrap(name, closure, self.options.runtime)?;
         self.given.retain(|given| given.name != name);
-        self.given.push(Given { name: name.to_owned(), function });
+        self.given.push(GivenFunction { name: name.to_owned(), function });
         Ok(self)
     }
 

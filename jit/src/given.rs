@@ -10,12 +10,12 @@ use crate::code::address::DataRange;
 use crate::value::function::FfiFunction;
 
 /// A function for bodies to call.
-pub(crate) struct Given {
+pub(crate) struct GivenFunction {
     pub(crate) name: String,
     pub(crate) function: FfiFunction,
 }
 
-impl Given {
+impl GivenFunction {
     /// The symbol of the variable in which compiled code looks for the function of this name.
     pub(crate) fn variable(&self) -> String {
         callee_variable(&self.name)

@@ -16,7 +16,7 @@ use crate::code::routines::routines;
 use crate::compiled::{Code, Compiled, Entry};
 use crate::declared::{Declared, Vouched};
 use crate::error::Error;
-use crate::given::Given;
+use crate::given::GivenFunction;
 use crate::kernel::KernelFn;
 use crate::options::{JitOptions, LOWERING};
 use crate::runtime::Runtime;
@@ -53,7 +53,7 @@ pub struct Jit {
     pub(crate) assembly: Assembly,
     closures: Vec<String>,
     /// Functions that bodies may call, each name once.
-    pub(crate) given: Vec<Given>,
+    pub(crate) given: Vec<GivenFunction>,
     vouched: Vouched,
     pub(crate) kept: Vec<Box<dyn any::Any + Send>>,
 }
@@ -287,7 +287,7 @@ impl Jit {
     }
 
     fn link(mut self, declared: &Declared<'_>) -> Result<Compiled, Error> {
-        self.assembly.variables = self.given.iter().map(Given::variable).collect();
+        self.assembly.variables = self.given.iter().map(GivenFunction::variable).collect();
         let symbols = self.assembly.symbols.clone();
         let Linked { functions, own, data, keeper, variables, uncalled, text, .. } =
             self.assembly.link(self.options.observers)?;

@@ -8,7 +8,7 @@ use crate::declaration::{Expr, ParamType};
 
 /// What a body gives a closure.
 #[derive(Clone, Debug)]
-pub(crate) enum Given<'a> {
+pub(crate) enum CaptureSource<'a> {
     /// A value of the FFI.
     Plain(Plain<'a>),
     /// The bytes of a tensor map.
@@ -32,7 +32,7 @@ pub(crate) enum Captured<'a> {
 pub(super) struct Capture<'a> {
     pub(super) name: &'a str,
     pub(super) of: Captive<'a>,
-    pub(super) given: Given<'a>,
+    pub(super) given: CaptureSource<'a>,
 }
 
 /// The kind of entity that a captured name stands for.

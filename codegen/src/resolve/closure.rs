@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::body::Plain;
-use super::captured::{Captive, Capture, Given};
+use super::captured::{Captive, Capture, CaptureSource};
 use super::function::Closure;
 use super::ids::SymbolId;
 use super::knowledge::Known;
@@ -142,7 +142,7 @@ impl<'a> Block<'_, 'a> {
             let (kind, is_lent, is_read) = (term.kind, false, false);
             let local = Local { name, kind, is_stream, scalar, is_lent, is_read, of: None };
             // The bits of a `uint64` are those of an `int64`.
-            let given = Given::Plain(Plain::Term(term.into_int()));
+            let given = CaptureSource::Plain(Plain::Term(term.into_int()));
             Ok(Capture { name, of: Captive::Number(local), given })
         };
         match meaning {
@@ -165,12 +165,12 @@ impl<'a> Block<'_, 'a> {
                     extents: Vec::new(),
                     ..self.names.outputs[output].clone()
                 };
-                let given = Given::Plain(Plain::Output(output));
+                let given = CaptureSource::Plain(Plain::Output(output));
                 Ok(Capture { name, of: Captive::Output(output_of), given })
             }
             Meaning::Map(map) => {
                 let of = Captive::Map(self.names.map_tensor(map));
-                Ok(Capture { name, of, given: Given::Map(map) })
+                Ok(Capture { name, of, given: CaptureSource::Map(map) })
             }
             Meaning::Dtype(_) => Err(format!("`{name}` is the element type of a tensor")),
             Meaning::Value(value) => {
@@ -186,7 +186,7 @@ impl<'a> Block<'_, 'a> {
                     ),
                     _ => {
                         let of = Captive::Value { ty, optional };
-                        Ok(Capture { name, of, given: Given::Plain(Plain::Value(value)) })
+                        Ok(Capture { name, of, given: CaptureSource::Plain(Plain::Value(value)) })
                     }
                 }
             }

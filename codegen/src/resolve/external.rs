@@ -23,25 +23,25 @@ pub(crate) struct External<'a> {
     /// Name of the C function.
     pub(crate) symbol: String,
     /// Parameters, without the one through which the result is written.
-    pub(crate) params: Vec<Param<'a>>,
-    pub(crate) result: Yielded,
+    pub(crate) params: Vec<ExternalParam<'a>>,
+    pub(crate) result: CResult,
 }
 
 /// A parameter of the function, which is one or two parameters in C.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Param<'a> {
+pub(crate) struct ExternalParam<'a> {
     pub(crate) name: &'a str,
     /// True if NULL stands for None.
     pub(crate) optional: bool,
     /// True for a tensor whose elements are only read.
     pub(crate) is_read: bool,
     /// Form in which C passes the argument.
-    pub(crate) given: Given,
+    pub(crate) given: CForm,
 }
 
 /// Form in which C passes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum CForm {
     /// A scalar by value; an optional one by address.
     Scalar(Scalar),
     /// Text by address and size.
@@ -64,7 +64,7 @@ pub(crate) enum Given {
 
 /// Form in which C gets a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Yielded {
+pub(crate) enum CResult {
     /// No result.
     None,
     /// A scalar, written through a pointer.
@@ -73,31 +73,31 @@ pub(crate) enum Yielded {
     Any,
 }
 
-impl Given {
-    fn of(ty: &ParamType) -> Given {
+impl CForm {
+    fn of(ty: &ParamType) -> CForm {
         match ty {
-            ParamType::Scalar(scalar) => Given::Scalar(*scalar),
-            ParamType::Leaf(Leaf::Stream | Leaf::Handle) => Given::Scalar(Scalar::Ptr),
-            ParamType::Leaf(Leaf::Str) => Given::Str,
-            ParamType::Leaf(Leaf::Bytes) => Given::Bytes,
-            ParamType::Leaf(Leaf::DType) => Given::DType,
-            ParamType::Leaf(Leaf::Device) => Given::Device,
-            ParamType::Leaf(Leaf::Any) | ParamType::Union(_) | ParamType::Optional(_) => Given::Any,
-            ParamType::Tensor(_) => Given::Tensor,
-            ParamType::Shape(_) => Given::Shape,
+            ParamType::Scalar(scalar) => CForm::Scalar(*scalar),
+            ParamType::Leaf(Leaf::Stream | Leaf::Handle) => CForm::Scalar(Scalar::Ptr),
+            ParamType::Leaf(Leaf::Str) => CForm::Str,
+            ParamType::Leaf(Leaf::Bytes) => CForm::Bytes,
+            ParamType::Leaf(Leaf::DType) => CForm::DType,
+            ParamType::Leaf(Leaf::Device) => CForm::Device,
+            ParamType::Leaf(Leaf::Any) | ParamType::Union(_) | ParamType::Optional(_) => CForm::Any,
+            ParamType::Tensor(_) => CForm::Tensor,
+            ParamType::Shape(_) => CForm::Shape,
             ParamType::Object(_)
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)
-            | ParamType::Tuple(_) => Given::Object,
-            ParamType::Literal(literals) if is_text(literals) => Given::Str,
+            | ParamType::Tuple(_) => CForm::Object,
+            ParamType::Literal(literals) if is_text(literals) => CForm::Str,
             ParamType::Literal(literals) => {
-                literal_scalar(literals).map_or(Given::Any, Given::Scalar)
+                literal_scalar(literals).map_or(CForm::Any, CForm::Scalar)
             }
         }
     }
 }
 
-impl Param<'_> {
+impl ExternalParam<'_> {
     /// Returns the C types, each with a suffix for the name.
     pub(crate) fn types(&self) -> Vec<(&'static str, CType)> {
         let size = ("_size", CType::Scalar(Scalar::Int64));
@@ -106,35 +106,35 @@ impl Param<'_> {
             false => CType::Scalar(scalar),
         };
         match self.given {
-            Given::Scalar(scalar) => vec![("", one(scalar))],
-            Given::DType => vec![("", one(Scalar::Uint32))],
-            Given::Device if self.optional => vec![("", CType::In(Scalar::Int32))],
-            Given::Device => ["_type", "_id"].map(|part| (part, one(Scalar::Int32))).to_vec(),
-            Given::Str | Given::Bytes => vec![("", CType::TEXT), size],
-            Given::Shape => vec![("", CType::In(Scalar::Int64)), size],
-            Given::Tensor if self.is_read => vec![("", CType::READ_TENSOR)],
-            Given::Tensor => vec![("", CType::TENSOR)],
-            Given::Object => vec![("", CType::OBJECT)],
-            Given::Any => vec![("", CType::ANY)],
+            CForm::Scalar(scalar) => vec![("", one(scalar))],
+            CForm::DType => vec![("", one(Scalar::Uint32))],
+            CForm::Device if self.optional => vec![("", CType::In(Scalar::Int32))],
+            CForm::Device => ["_type", "_id"].map(|part| (part, one(Scalar::Int32))).to_vec(),
+            CForm::Str | CForm::Bytes => vec![("", CType::TEXT), size],
+            CForm::Shape => vec![("", CType::In(Scalar::Int64)), size],
+            CForm::Tensor if self.is_read => vec![("", CType::READ_TENSOR)],
+            CForm::Tensor => vec![("", CType::TENSOR)],
+            CForm::Object => vec![("", CType::OBJECT)],
+            CForm::Any => vec![("", CType::ANY)],
         }
     }
 }
 
-impl Yielded {
-    fn of(result: &ResultType) -> Yielded {
+impl CResult {
+    fn of(result: &ResultType) -> CResult {
         match result {
-            ResultType::None => Yielded::None,
-            ResultType::Value(ParamType::Scalar(scalar)) => Yielded::Scalar(*scalar),
-            ResultType::Value(_) | ResultType::Allocated(_) => Yielded::Any,
+            ResultType::None => CResult::None,
+            ResultType::Value(ParamType::Scalar(scalar)) => CResult::Scalar(*scalar),
+            ResultType::Value(_) | ResultType::Allocated(_) => CResult::Any,
         }
     }
 
     /// Returns the type of the last parameter, through which the result is written.
     pub(crate) fn ty(self) -> Option<CType> {
         match self {
-            Yielded::None => None,
-            Yielded::Scalar(scalar) => Some(CType::Out(scalar)),
-            Yielded::Any => Some(CType::OUT_ANY),
+            CResult::None => None,
+            CResult::Scalar(scalar) => Some(CType::Out(scalar)),
+            CResult::Any => Some(CType::OUT_ANY),
         }
     }
 }
@@ -199,10 +199,10 @@ fn external<'a>(
     let param = |param: &'a crate::Param| {
         let (ty, optional) = param.ty.required();
         let is_read = ty.tensor().is_some_and(Tensor::is_read);
-        Param { name: &param.name, optional, is_read, given: Given::of(ty) }
+        ExternalParam { name: &param.name, optional, is_read, given: CForm::of(ty) }
     };
     let params = signature.params.iter().map(param).collect();
-    let result = Yielded::of(&signature.result);
+    let result = CResult::of(&signature.result);
     Ok(External { function, declared, symbol, params, result })
 }
 

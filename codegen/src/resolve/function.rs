@@ -3,7 +3,7 @@
 use abi_spec::{DType, Scalar};
 
 use super::body::{Action, Body, Callee, Entry, KernelCall, Statement};
-use super::captured::{Captured, Given};
+use super::captured::{CaptureSource, Captured};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::image::UsedImage;
 use super::launch::{Launch, platform};
@@ -73,7 +73,7 @@ impl Kept {
 pub(crate) struct Closure<'a> {
     pub(crate) function: Function<'a>,
     /// Values that the body that makes it gives it, in the order of [`Function::captured`].
-    pub(crate) given: Vec<Given<'a>>,
+    pub(crate) given: Vec<CaptureSource<'a>>,
 }
 
 impl<'a> Function<'a> {

@@ -104,7 +104,7 @@ enum Dtype<'s> {
 }
 
 /// A tensor of the caller.
-struct Given<'s> {
+struct CallerTensor<'s> {
     tensor: &'s Tensor,
     dtype: Dtype<'s>,
     /// Element types that it may have; `None` for any.
@@ -248,7 +248,7 @@ impl<'s, 'n, 'a> Implied<'s, 'n, 'a> {
     }
 
     /// Returns what the caller declares of a tensor that it gives as an argument.
-    fn tensor_given(&self, index: usize, packed: &Packed<'a>) -> Option<Given<'a>> {
+    fn tensor_given(&self, index: usize, packed: &Packed<'a>) -> Option<CallerTensor<'a>> {
         let names = &*self.block.names;
         let (tensor, listing, home): (&Tensor, _, _) = match packed {
             Packed::Plain(Plain::Value(value)) => {
@@ -278,12 +278,12 @@ impl<'s, 'n, 'a> Implied<'s, 'n, 'a> {
         let is_param = |value: ValueId| matches!(names.values[value].source, Source::Argument(_));
         let compared = matches!(of, Home::Value(value) if is_param(value));
         let align = tensor.align.or_else(|| listing.natural_alignment()).unwrap_or(1);
-        Some(Given { tensor, dtype, accepted, align, device, compared })
+        Some(CallerTensor { tensor, dtype, accepted, align, device, compared })
     }
 
     /// Returns true if a tensor, written as `expr`, passes the checks of a type.
-    fn tensor(&mut self, ty: &'s Tensor, expr: &Expr, given: Given<'a>) -> bool {
-        let Given { tensor, dtype, accepted, align, device, compared } = given;
+    fn tensor(&mut self, ty: &'s Tensor, expr: &Expr, given: CallerTensor<'a>) -> bool {
+        let CallerTensor { tensor, dtype, accepted, align, device, compared } = given;
         if device != Device::Type(DeviceType::CPU) {
             self.compared.push(compared);
         }

@@ -4,13 +4,13 @@
 use rustc_hash::FxHashMap;
 
 use super::body::{Action, Callee, Packed, PackedCall, Plain, Received, Returned};
-use super::captured::Given;
+use super::captured::CaptureSource;
 use super::function::{Function, Kept};
 use super::ids::Id as _;
 use crate::declaration::Signature;
 
 /// Each function by its name, and what it keeps.
-type Known<'a> = FxHashMap<&'a str, (&'a Signature, Kept)>;
+type KeptByName<'a> = FxHashMap<&'a str, (&'a Signature, Kept)>;
 
 /// Returns what functions keep. A parameter is kept if the body returns it, puts it into an array, gives it to
 /// a function that it makes, or hands it to a function of the FFI, unless that is one of the library, which takes it as a
@@ -19,7 +19,7 @@ type Known<'a> = FxHashMap<&'a str, (&'a Signature, Kept)>;
 pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
     let name = |function: &Function<'a>| -> &'a str { &function.shown.name };
     // Functions that call each other keep nothing for that alone.
-    let mut known: Known<'a> = functions
+    let mut known: KeptByName<'a> = functions
         .iter()
         .map(|function| (name(function), (function.shown, Kept::default())))
         .collect();
@@ -42,7 +42,7 @@ pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
 }
 
 /// Returns what a function keeps, as far as that is known of those that it calls.
-fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Kept {
+fn kept<'a>(function: &Function<'a>, known: &KeptByName<'a>) -> Kept {
     let params = &function.shown.params;
     let asks = function.declared.body.asks_object();
     let is_asked = params.iter().map(|param| asks && !param.ty.tensors().is_empty()).collect();
@@ -50,8 +50,8 @@ fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Kept {
     let mut finder = Finder { function, known, all, origins: FxHashMap::default() };
     for given in function.closures.iter().flat_map(|closure| &closure.given) {
         match given {
-            Given::Plain(plain) => finder.keep(plain),
-            Given::Map(_) => {}
+            CaptureSource::Plain(plain) => finder.keep(plain),
+            CaptureSource::Map(_) => {}
         }
     }
     // Statements of the body itself: what functions that it makes do with a value is theirs, since they hold it.
@@ -83,7 +83,7 @@ fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Kept {
 /// Finder of what a function keeps and returns, while its statements are read.
 struct Finder<'f, 'a> {
     function: &'f Function<'a>,
-    known: &'f Known<'a>,
+    known: &'f KeptByName<'a>,
     all: Kept,
     /// Parameters of the function that a value of the body may be or contain, by its [`Value::param`]: results of calls.
     ///
@@ -146,7 +146,7 @@ impl Finder<'_, '_> {
 
 /// Returns true if a call only lends its argument number `place`: the function is one of the library, takes it as a tensor
 /// and does not keep it.
-fn is_lent(call: &PackedCall<'_>, place: usize, known: &Known<'_>) -> bool {
+fn is_lent(call: &PackedCall<'_>, place: usize, known: &KeptByName<'_>) -> bool {
     let Callee::Symbol { name, entry: Some(_) } = call.callee else { return false };
     let is_plain = matches!(call.args[place], Packed::Plain(_));
     is_plain

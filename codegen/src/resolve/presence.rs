@@ -106,12 +106,12 @@ impl Point<'_> {
     /// is a condition.
     pub(super) fn check(self, names: &Names<'_>, term: &Term) -> Explained<Consequences> {
         let Point { knowledge, facts } = self;
-        Checker { names, knowledge, outer: facts, inner: Facts::default() }.term(term)
+        PresenceWalk { names, knowledge, outer: facts, inner: Facts::default() }.term(term)
     }
 }
 
 /// Walk over a term.
-struct Checker<'c, 'a> {
+struct PresenceWalk<'c, 'a> {
     names: &'c Names<'a>,
     knowledge: &'c Knowledge,
     /// Facts where the term stands.
@@ -120,7 +120,7 @@ struct Checker<'c, 'a> {
     inner: Facts,
 }
 
-impl Checker<'_, '_> {
+impl PresenceWalk<'_, '_> {
     fn term(&mut self, term: &Term) -> Explained<Consequences> {
         if let Node::Logic(op, operands) = &term.node {
             return self.logic(*op, operands);

@@ -51,7 +51,7 @@ mod term;
 use std::fmt::{self, Display, Formatter};
 
 use super::Resolved;
-use super::captured::{Captured, Given};
+use super::captured::{CaptureSource, Captured};
 use super::external::External;
 use super::function::{Closure, Function};
 use super::ids::{Home, Id, LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
@@ -298,8 +298,8 @@ impl<'a> Printer<'_, 'a> {
 
     fn closure(&self, lines: &mut Lines, index: usize, closure: &Closure<'_>) {
         let given = closure.given.iter().map(|given| match given {
-            Given::Plain(plain) => self.plain(plain),
-            Given::Map(id) => map(*id),
+            CaptureSource::Plain(plain) => self.plain(plain),
+            CaptureSource::Map(id) => map(*id),
         });
         let given: Vec<String> = given.collect();
         let signature = &closure.function.declared.signature;

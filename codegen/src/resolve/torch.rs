@@ -28,11 +28,11 @@ pub(crate) struct TorchOperator<'a> {
     /// Name, parameters and results as PyTorch writes them.
     pub(crate) schema: String,
     /// Arguments of the function.
-    pub(crate) args: Vec<Argument<'a>>,
+    pub(crate) args: Vec<TorchArgument<'a>>,
     /// Tensors that the function allocates.
     pub(crate) outputs: u32,
     /// Results, unless the function allocates them.
-    pub(crate) yielded: Yielded,
+    pub(crate) yielded: TorchResult,
     /// True if the function may allocate more than its results, itself or by functions that it calls.
     pub(crate) allocates: bool,
     /// True if the function may keep the tensors that it allocates, or hand them to others.
@@ -54,20 +54,20 @@ pub(crate) struct Devices {
 
 /// An argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Argument<'a> {
+pub(crate) struct TorchArgument<'a> {
     pub(crate) name: &'a str,
     /// True if it may be None.
     pub(crate) optional: bool,
-    pub(crate) given: Given,
+    pub(crate) given: TorchType,
     /// True for a tensor that the function may keep, or hand to others: it gets an object.
     pub(crate) kept: bool,
 }
 
 /// Form in which PyTorch passes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum TorchType {
     /// An integer, a truth, a float, an element type or a device.
-    Plain(Plain),
+    Word(TorchWord),
     Tensor {
         writes: bool,
     },
@@ -77,14 +77,14 @@ pub(crate) enum Given {
     /// A list that becomes a shape.
     Shape,
     /// A list that becomes an array.
-    Array(Element),
+    Array(TorchElement),
     /// The stream of the call, which is no argument of the operator.
     Stream,
 }
 
 /// A value that is a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plain {
+pub(crate) enum TorchWord {
     Int,
     Bool,
     Float,
@@ -94,30 +94,30 @@ pub(crate) enum Plain {
 
 /// Elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Element {
-    Plain(Plain),
+pub(crate) enum TorchElement {
+    Word(TorchWord),
     Str,
     Tensor { writes: bool },
 }
 
 /// Results of a function that allocates none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Yielded {
+pub(crate) enum TorchResult {
     None,
     /// A result that is its word.
-    Plain(Plain),
+    Word(TorchWord),
     /// A result of another form.
-    One(Answer),
+    One(ResultForm),
     /// A tuple of results.
-    Tuple(Vec<Answer>),
+    Tuple(Vec<ResultForm>),
 }
 
 /// A result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct ResultForm {
     /// True if it may be None.
     pub(crate) optional: bool,
-    pub(crate) given: Given,
+    pub(crate) given: TorchType,
 }
 
 impl TorchOperator<'_> {
@@ -134,23 +134,23 @@ impl TorchOperator<'_> {
     /// Returns the number of results.
     pub(crate) fn results(&self) -> u32 {
         match &self.yielded {
-            Yielded::None => self.outputs,
-            Yielded::Plain(_) | Yielded::One(_) => 1,
-            Yielded::Tuple(answers) => answers.len() as u32,
+            TorchResult::None => self.outputs,
+            TorchResult::Word(_) | TorchResult::One(_) => 1,
+            TorchResult::Tuple(answers) => answers.len() as u32,
         }
     }
 
     /// Returns true if a call makes objects: of texts and lists, and of tensors that are kept.
     pub(crate) fn makes_objects(&self) -> bool {
-        let is_made = |arg: &Argument<'_>| {
-            arg.kept || matches!(arg.given, Given::Str | Given::Shape | Given::Array(_))
+        let is_made = |arg: &TorchArgument<'_>| {
+            arg.kept || matches!(arg.given, TorchType::Str | TorchType::Shape | TorchType::Array(_))
         };
         self.keeps_outputs || self.args.iter().any(is_made)
     }
 
     /// Returns the arguments that PyTorch passes.
-    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Argument<'_>> {
-        self.args.iter().filter(|arg| arg.given != Given::Stream)
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &TorchArgument<'_>> {
+        self.args.iter().filter(|arg| arg.given != TorchType::Stream)
     }
 }
 
@@ -207,8 +207,8 @@ fn operator<'a>(
     for (index, param) in signature.params.iter().enumerate() {
         let at = |reason| (Part::Param(index), reason);
         let mut argument = argument(param).map_err(at)?;
-        argument.kept = matches!(argument.given, Given::Tensor { .. }) && kept.param(index);
-        if argument.given != Given::Stream {
+        argument.kept = matches!(argument.given, TorchType::Tensor { .. }) && kept.param(index);
+        if argument.given != TorchType::Stream {
             if !schema.ends_with('(') {
                 schema.push_str(", ");
             }
@@ -218,10 +218,10 @@ fn operator<'a>(
     }
     let (outputs, yielded) = (signature.outputs(), result(&signature.result)?);
     let results = match &yielded {
-        Yielded::None => vec!["Tensor".to_owned(); outputs.len()],
-        Yielded::Plain(plain) => vec![plain.name().to_owned()],
-        Yielded::One(answer) => vec![answer.name()],
-        Yielded::Tuple(answers) => answers.iter().map(Answer::name).collect(),
+        TorchResult::None => vec!["Tensor".to_owned(); outputs.len()],
+        TorchResult::Word(word) => vec![word.name().to_owned()],
+        TorchResult::One(answer) => vec![answer.name()],
+        TorchResult::Tuple(answers) => answers.iter().map(ResultForm::name).collect(),
     };
     let results = if let [one] = &results[..] { one } else { &format!("({})", results.join(", ")) };
     let _ = write!(schema, ") -> {results}");
@@ -242,14 +242,17 @@ fn operator<'a>(
 }
 
 /// Checks that no result is a tensor of an argument, since PyTorch takes each result for new memory.
-fn returns_none(args: &[Argument<'_>], kept: &Kept) -> Located<()> {
-    let has_tensors = |argument: &Argument<'_>| {
-        matches!(argument.given, Given::Tensor { .. } | Given::Array(Element::Tensor { .. }))
+fn returns_none(args: &[TorchArgument<'_>], kept: &Kept) -> Located<()> {
+    let has_tensors = |argument: &TorchArgument<'_>| {
+        matches!(
+            argument.given,
+            TorchType::Tensor { .. } | TorchType::Array(TorchElement::Tensor { .. })
+        )
     };
     let mut args = args.iter().zip(&kept.returned);
     let found = args.find(|(argument, is_returned)| **is_returned && has_tensors(argument));
-    let Some((Argument { name, given, .. }, _)) = found else { return Ok(()) };
-    let within = if let Given::Array(_) = given { "a tensor of " } else { "" };
+    let Some((TorchArgument { name, given, .. }, _)) = found else { return Ok(()) };
+    let within = if let TorchType::Array(_) = given { "a tensor of " } else { "" };
     let reason = format!("no operator of PyTorch returns an argument, as {within}`{name}` is");
     Err((Part::Result, reason))
 }
@@ -283,7 +286,7 @@ fn has_bare_tensor(ty: &ParamType) -> bool {
 }
 
 /// Returns what of a call becomes a parameter, or why nothing can.
-fn argument(param: &Param) -> Result<Argument<'_>, String> {
+fn argument(param: &Param) -> Result<TorchArgument<'_>, String> {
     let (ty, optional) = param.ty.required();
     if param.variadic {
         return Err("an operator of PyTorch has a fixed number of arguments".to_owned());
@@ -292,8 +295,8 @@ fn argument(param: &Param) -> Result<Argument<'_>, String> {
         return Err(format!("no argument of PyTorch can be called `{}`", param.name));
     }
     let given = match ty {
-        ParamType::Leaf(Leaf::Stream) => Some(Given::Stream),
-        ParamType::Leaf(Leaf::Bytes) => Some(Given::Bytes),
+        ParamType::Leaf(Leaf::Stream) => Some(TorchType::Stream),
+        ParamType::Leaf(Leaf::Bytes) => Some(TorchType::Bytes),
         // A `Tensor` alone is an object, of which a list has some and a kernel none.
         ParamType::Object(_) => None,
         ParamType::Scalar(_)
@@ -309,41 +312,42 @@ fn argument(param: &Param) -> Result<Argument<'_>, String> {
     };
     let given =
         given.ok_or_else(|| format!("no operator of PyTorch has a value for `{}`", param.ty))?;
-    Ok(Argument { name: &param.name, optional, given, kept: false })
+    Ok(TorchArgument { name: &param.name, optional, given, kept: false })
 }
 
 /// Returns the form of a value; `None` if PyTorch has no such value.
-fn given_of(ty: &ParamType) -> Option<Given> {
+fn given_of(ty: &ParamType) -> Option<TorchType> {
     if let ParamType::Shape(_) = ty {
-        return Some(Given::Shape);
+        return Some(TorchType::Shape);
     }
     if let ParamType::Sequence(_, element) = ty {
-        let is_named = |of: &Element| matches!(of, Element::Plain(plain) if plain.is_named());
-        return element_of(element).filter(|of| !is_named(of)).map(Given::Array);
+        let is_named =
+            |of: &TorchElement| matches!(of, TorchElement::Word(word) if word.is_named());
+        return element_of(element).filter(|of| !is_named(of)).map(TorchType::Array);
     }
     Some(match element_of(ty)? {
-        Element::Plain(plain) => Given::Plain(plain),
-        Element::Str => Given::Str,
-        Element::Tensor { writes } => Given::Tensor { writes },
+        TorchElement::Word(word) => TorchType::Word(word),
+        TorchElement::Str => TorchType::Str,
+        TorchElement::Tensor { writes } => TorchType::Tensor { writes },
     })
 }
 
 /// Returns the form of a value that is no list; `None` if PyTorch has no such value.
-fn element_of(ty: &ParamType) -> Option<Element> {
+fn element_of(ty: &ParamType) -> Option<TorchElement> {
     match ty {
         ParamType::Scalar(Scalar::Ptr) => None,
-        ParamType::Scalar(scalar) => Some(Element::Plain(Plain::of(*scalar))),
+        ParamType::Scalar(scalar) => Some(TorchElement::Word(TorchWord::of(*scalar))),
         ParamType::Tensor(tensor) => {
-            Some(Element::Tensor { writes: tensor.access != Access::Read })
+            Some(TorchElement::Tensor { writes: tensor.access != Access::Read })
         }
-        ParamType::Object(ObjectClass::Tensor) => Some(Element::Tensor { writes: true }),
-        ParamType::Leaf(Leaf::Str) => Some(Element::Str),
-        ParamType::Leaf(Leaf::DType) => Some(Element::Plain(Plain::DType)),
-        ParamType::Leaf(Leaf::Device) => Some(Element::Plain(Plain::Device)),
-        ParamType::Literal(literals) if is_text(literals) => Some(Element::Str),
+        ParamType::Object(ObjectClass::Tensor) => Some(TorchElement::Tensor { writes: true }),
+        ParamType::Leaf(Leaf::Str) => Some(TorchElement::Str),
+        ParamType::Leaf(Leaf::DType) => Some(TorchElement::Word(TorchWord::DType)),
+        ParamType::Leaf(Leaf::Device) => Some(TorchElement::Word(TorchWord::Device)),
+        ParamType::Literal(literals) if is_text(literals) => Some(TorchElement::Str),
         ParamType::Literal(literals) => {
             let scalar = literal_scalar(literals)?;
-            Some(Element::Plain(Plain::of(scalar)))
+            Some(TorchElement::Word(TorchWord::of(scalar)))
         }
         ParamType::Leaf(Leaf::Bytes | Leaf::Stream | Leaf::Handle | Leaf::Any)
         | ParamType::Shape(_)
@@ -356,41 +360,41 @@ fn element_of(ty: &ParamType) -> Option<Element> {
     }
 }
 
-impl Plain {
-    fn of(scalar: Scalar) -> Plain {
+impl TorchWord {
+    fn of(scalar: Scalar) -> TorchWord {
         if scalar == Scalar::Bool {
-            Plain::Bool
+            TorchWord::Bool
         } else if scalar.is_float() {
-            Plain::Float
+            TorchWord::Float
         } else {
-            Plain::Int
+            TorchWord::Int
         }
     }
 
     /// Returns true for an element type or a device, for which PyTorch passes numbers of its own.
     fn is_named(self) -> bool {
-        matches!(self, Plain::DType | Plain::Device)
+        matches!(self, TorchWord::DType | TorchWord::Device)
     }
 }
 
 /// Returns the results of a function, unless it allocates them.
-fn result(result: &ResultType) -> Located<Yielded> {
-    let ResultType::Value(ty) = result else { return Ok(Yielded::None) };
+fn result(result: &ResultType) -> Located<TorchResult> {
+    let ResultType::Value(ty) = result else { return Ok(TorchResult::None) };
     let unknown = || (Part::Result, format!("no operator of PyTorch yields `{ty}`"));
     if let ParamType::Tuple(members) = ty {
         let answers = members.iter().map(|member| answer(&member.ty));
-        return Ok(Yielded::Tuple(answers.collect::<Option<_>>().ok_or_else(unknown)?));
+        return Ok(TorchResult::Tuple(answers.collect::<Option<_>>().ok_or_else(unknown)?));
     }
     Ok(match answer(ty).ok_or_else(unknown)? {
-        Answer { optional: false, given: Given::Plain(plain) } => Yielded::Plain(plain),
-        other => Yielded::One(other),
+        ResultForm { optional: false, given: TorchType::Word(word) } => TorchResult::Word(word),
+        other => TorchResult::One(other),
     })
 }
 
 /// Returns the form of a result; `None` if no operator yields such a value.
-fn answer(ty: &ParamType) -> Option<Answer> {
+fn answer(ty: &ParamType) -> Option<ResultForm> {
     let (ty, optional) = ty.required();
-    let is_named = |given: &Given| matches!(given, Given::Plain(plain) if plain.is_named());
+    let is_named = |given: &TorchType| matches!(given, TorchType::Word(word) if word.is_named());
     let given = given_of(ty).filter(|given| !is_named(given))?;
-    Some(Answer { optional, given })
+    Some(ResultForm { optional, given })
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Part};
 
 /// Checks function number `index`.
 pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
-    Checker { index, function }.function()
+    FormChecker { index, function }.function()
 }
 
 /// Prefixes that belong to exported functions, the runtime and generated symbols; no C function may start with one.
@@ -27,12 +27,12 @@ pub(super) const RESERVED_PREFIXES: [&str; 3] =
 const TOOL_PREFIXES: [&str; 2] = ["llvm.", "."];
 
 /// Checker of one function.
-pub(super) struct Checker<'a> {
+pub(super) struct FormChecker<'a> {
     index: usize,
     function: &'a Function,
 }
 
-impl Checker<'_> {
+impl FormChecker<'_> {
     pub(super) fn invalid(&self, part: Part, reason: impl Into<String>) -> Error {
         Error::invalid(self.index, self.function, part, reason)
     }
@@ -91,7 +91,7 @@ impl Checker<'_> {
             let reason = "nobody sees the documentation of a function that a body makes";
             return Err(self.invalid(part, reason));
         }
-        let inner = Checker { index: self.index, function };
+        let inner = FormChecker { index: self.index, function };
         inner.signature(signature).map_err(|error| error.within(self.index, self.function, part))
     }
 

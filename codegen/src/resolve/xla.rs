@@ -36,7 +36,7 @@ pub(crate) struct Handler<'a> {
     /// Type of the device of all buffers.
     pub(crate) device: DeviceType,
     /// Arguments of the call, results that the function allocates included.
-    pub(crate) args: Vec<Argument<'a>>,
+    pub(crate) args: Vec<HandlerArgument<'a>>,
     /// Number of operands.
     pub(crate) operands: u32,
     /// Number of results.
@@ -70,7 +70,7 @@ impl Stage {
 
 /// Argument of a call that a handler makes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Argument<'a> {
+pub(crate) enum HandlerArgument<'a> {
     /// The operand of this number.
     Operand(u32),
     /// The result of this number.
@@ -106,7 +106,7 @@ pub(crate) enum Form {
 impl Handler<'_> {
     /// Returns true if an argument is an attribute.
     pub(crate) fn has_attributes(&self) -> bool {
-        self.args.iter().any(|arg| matches!(arg, Argument::Attribute(_)))
+        self.args.iter().any(|arg| matches!(arg, HandlerArgument::Attribute(_)))
     }
 
     /// Returns the name of the function of the FFI that returns the address of the handler.
@@ -168,8 +168,10 @@ fn stages<'a>(
         let mut made = Handler::new((function, &signature.name), handlers, stage)?;
         for (index, param) in signature.params.iter().enumerate() {
             let arg = made.argument(param).and_then(|arg| match arg {
-                Argument::Attribute(_) => Ok(arg),
-                Argument::Operand(_) | Argument::Result(_) | Argument::Stream => {
+                HandlerArgument::Attribute(_) => Ok(arg),
+                HandlerArgument::Operand(_)
+                | HandlerArgument::Result(_)
+                | HandlerArgument::Stream => {
                     Err("a program of XLA has attributes only when it makes a closure".to_owned())
                 }
             });
@@ -179,7 +181,8 @@ fn stages<'a>(
         let within = |(part, reason)| (Part::Statement(statement), located(closure, part, reason));
         call.stage = Stage::Execute;
         call.sign(&closure.signature, &resolved.closures[place].function).map_err(within)?;
-        let attributes = call.args.iter().filter(|arg| matches!(arg, Argument::Attribute(_)));
+        let attributes =
+            call.args.iter().filter(|arg| matches!(arg, HandlerArgument::Attribute(_)));
         made.args.extend(attributes);
         return Ok(vec![made, call]);
     }
@@ -249,23 +252,23 @@ impl<'a> Handler<'a> {
     }
 
     /// Returns the next result.
-    fn result(&mut self) -> Argument<'a> {
+    fn result(&mut self) -> HandlerArgument<'a> {
         self.results += 1;
-        Argument::Result(self.results - 1)
+        HandlerArgument::Result(self.results - 1)
     }
 
     /// Returns the next operand.
-    fn operand(&mut self) -> Argument<'a> {
+    fn operand(&mut self) -> HandlerArgument<'a> {
         self.operands += 1;
-        Argument::Operand(self.operands - 1)
+        HandlerArgument::Operand(self.operands - 1)
     }
 
     /// Returns what of a call becomes a parameter, or why nothing can.
-    fn argument(&mut self, param: &'a Param) -> Result<Argument<'a>, String> {
+    fn argument(&mut self, param: &'a Param) -> Result<HandlerArgument<'a>, String> {
         let (ty, optional) = param.ty.required();
         let default = param.default.as_ref().or(optional.then_some(&Literal::None));
         let attribute =
-            |form| Ok(Argument::Attribute(Attribute { name: &param.name, form, default }));
+            |form| Ok(HandlerArgument::Attribute(Attribute { name: &param.name, form, default }));
         let unknown = || Err(format!("no call of XLA has a value for `{}`", param.ty));
         if param.variadic {
             return Err("a call of XLA has a fixed number of operands".to_owned());
@@ -291,7 +294,7 @@ impl<'a> Handler<'a> {
             {
                 attribute(Form::Array)
             }
-            ParamType::Leaf(Leaf::Stream) => Ok(Argument::Stream),
+            ParamType::Leaf(Leaf::Stream) => Ok(HandlerArgument::Stream),
             ParamType::Scalar(_)
             | ParamType::Leaf(Leaf::DType | Leaf::Device | Leaf::Handle | Leaf::Any)
             | ParamType::Object(_)

@@ -18,7 +18,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{constant_bytes, safe_call};
-use crate::resolve::captured::Given;
+use crate::resolve::captured::CaptureSource;
 use crate::resolve::ids::ValueId;
 use crate::resolve::launch::MAP_SIZE;
 
@@ -64,10 +64,10 @@ pub(super) fn make_closure(w: &mut BodyEmitter<'_, '_>, index: usize) -> Value {
 }
 
 /// Makes the bytes of a map, which the frame owns, if a closure is given one.
-fn made_of<'p, 'a>(c: &mut Checker<'_, '_>, given: &'p Given<'a>) -> Made<'p, 'a> {
+fn made_of<'p, 'a>(c: &mut Checker<'_, '_>, given: &'p CaptureSource<'a>) -> Made<'p, 'a> {
     let map = match given {
-        Given::Map(map) => map,
-        Given::Plain(plain) => return Made::Plain(plain),
+        CaptureSource::Map(map) => map,
+        CaptureSource::Plain(plain) => return Made::Plain(plain),
     };
     let slot = c.e.own_none();
     let (site, map, size) =

@@ -17,7 +17,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::{AnyWords, safe_call, write_any};
 use crate::resolve::c_type::{CType, abi_type};
-use crate::resolve::external::{External, Given, Param, Yielded};
+use crate::resolve::external::{CForm, CResult, External, ExternalParam};
 
 /// A stub under construction.
 struct Stub<'m> {
@@ -78,7 +78,7 @@ fn start<'m>(
     let params: Vec<Type> = types.map(|ty: CType| ty.abi().ty).collect();
     let signature = Signature::new(&params, Some(Type::I32));
     let mut b = Builder::function(module, &external.symbol, Linkage::Export, signature);
-    let is_made = |param: &&Param<'_>| matches!(param.given, Given::Str | Given::Shape);
+    let is_made = |param: &&ExternalParam<'_>| matches!(param.given, CForm::Str | CForm::Shape);
     let room = external.params.iter().filter(is_made).count() as u32;
     let leave = b.cold_block("leave");
     let made = b.stack_slot(ANY.size * room.max(1), ANY.align);
@@ -105,7 +105,7 @@ impl Stub<'_> {
     }
 
     /// Writes the result to `to`, or releases it if `to` is NULL at run time, and returns 0.
-    fn finish(&mut self, yielded: Yielded, result: Value, to: Option<Value>) {
+    fn finish(&mut self, yielded: CResult, result: Value, to: Option<Value>) {
         if let Some(to) = to {
             let wanted = self.b.block("wanted");
             let dropped = self.b.block("dropped");
@@ -116,7 +116,7 @@ impl Stub<'_> {
             self.hand_over(yielded, result, to);
             self.b.jump(done, &[]);
             self.b.switch_to(dropped);
-            if yielded == Yielded::Any {
+            if yielded == CResult::Any {
                 self.release(Routine::Release, result, 1);
             }
             self.b.jump(done, &[]);
@@ -126,14 +126,14 @@ impl Stub<'_> {
     }
 
     /// Writes the result in its C type. A scalar fits the type, since the wrapper has converted it.
-    fn hand_over(&mut self, yielded: Yielded, result: Value, to: Value) {
+    fn hand_over(&mut self, yielded: CResult, result: Value, to: Value) {
         match yielded {
-            Yielded::None => {}
-            Yielded::Any => {
+            CResult::None => {}
+            CResult::Any => {
                 let words = self.read(result);
                 self.write(words, to, 0);
             }
-            Yielded::Scalar(scalar) => {
+            CResult::Scalar(scalar) => {
                 let ty = abi_type(scalar).ty;
                 let at = any::PAYLOAD.offset;
                 let native = if scalar.is_float() {

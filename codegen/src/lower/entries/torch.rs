@@ -26,7 +26,7 @@ use crate::lower::routines::place::{PLACE_SIZE, PLACE_STREAM};
 use crate::lower::routines::torch::form;
 use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, allocator_symbol};
 use crate::lower::value::{constant_bytes, safe_call, write_any};
-use crate::resolve::torch::{Answer, Given, TorchOperator, Yielded};
+use crate::resolve::torch::{ResultForm, TorchOperator, TorchResult, TorchType};
 
 /// A kernel under construction.
 struct Kernel<'m, 'a> {
@@ -81,7 +81,7 @@ pub(crate) fn kernel(
     k.count();
     let inputs = k.take();
     let arguments = operator.args.iter().enumerate();
-    let with_inputs = arguments.filter(|(_, argument)| argument.given != Given::Stream);
+    let with_inputs = arguments.filter(|(_, argument)| argument.given != TorchType::Stream);
     for ((index, argument), input) in with_inputs.zip(inputs) {
         k.argument(index, argument, input);
     }
@@ -232,7 +232,7 @@ impl Kernel<'_, '_> {
     fn streams(&mut self) {
         let operator = self.operator;
         for (index, argument) in operator.args.iter().enumerate() {
-            if argument.given == Given::Stream {
+            if argument.given == TorchType::Stream {
                 let stream = match self.place {
                     Some(place) => self.b.load(Type::I64, place, PLACE_STREAM),
                     None => self.b.i64(0),
@@ -276,13 +276,13 @@ impl Kernel<'_, '_> {
     /// Ends the kernel: with its results, and the blocks that failures jump to.
     fn finish(&mut self, result: Value) {
         match &self.operator.yielded {
-            Yielded::None => {}
-            Yielded::Plain(_) => {
+            TorchResult::None => {}
+            TorchResult::Word(_) => {
                 let word = self.b.load(Type::I64, result, any::PAYLOAD.offset);
                 self.b.store(word, self.stack, 0);
             }
-            Yielded::One(answer) => self.give(result, false, std::slice::from_ref(answer)),
-            Yielded::Tuple(answers) => self.give(result, true, answers),
+            TorchResult::One(answer) => self.give(result, false, std::slice::from_ref(answer)),
+            TorchResult::Tuple(answers) => self.give(result, true, answers),
         }
         self.end(false);
         for output in 0..self.operator.outputs {
@@ -301,8 +301,8 @@ impl Kernel<'_, '_> {
     }
 
     /// Puts results that are no words, or several, on the stack.
-    fn give(&mut self, result: Value, is_tuple: bool, answers: &[Answer]) {
-        let optional = |answer: &Answer| if answer.optional { form::OPTIONAL } else { 0 };
+    fn give(&mut self, result: Value, is_tuple: bool, answers: &[ResultForm]) {
+        let optional = |answer: &ResultForm| if answer.optional { form::OPTIONAL } else { 0 };
         let forms = answers.iter().map(|answer| form_of(answer.given) | optional(answer));
         let forms = constant_bytes(&mut self.b, forms.collect());
         let host = records::address(&mut self.b, self.raising.host);

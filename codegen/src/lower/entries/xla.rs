@@ -23,7 +23,7 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM};
 use crate::lower::routines::xla::{ABSENT, FOUND, LARGE, RAISED, dtypes, form};
 use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
-use crate::resolve::xla::{Argument, Attribute, Form, Handler, Stage};
+use crate::resolve::xla::{Attribute, Form, Handler, HandlerArgument, Stage};
 
 /// A handler under construction.
 struct Handling<'m, 'a> {
@@ -163,18 +163,18 @@ impl Handling<'_, '_> {
     }
 
     /// Writes an argument at an offset.
-    fn argument(&mut self, at: i32, argument: Argument<'_>) {
+    fn argument(&mut self, at: i32, argument: HandlerArgument<'_>) {
         match argument {
-            Argument::Operand(number) => self.buffer(at, xla::call_frame::ARGS, number),
-            Argument::Result(number) => self.buffer(at, xla::call_frame::RETS, number),
-            Argument::Stream => {
+            HandlerArgument::Operand(number) => self.buffer(at, xla::call_frame::ARGS, number),
+            HandlerArgument::Result(number) => self.buffer(at, xla::call_frame::RETS, number),
+            HandlerArgument::Stream => {
                 let stream = match self.place {
                     Some(place) => self.b.load(Type::I64, place, PLACE_STREAM),
                     None => self.b.i64(0),
                 };
                 self.write(at, TypeIndex::OPAQUE_PTR, stream);
             }
-            Argument::Attribute(attribute) => self.attribute(at, attribute),
+            HandlerArgument::Attribute(attribute) => self.attribute(at, attribute),
         }
     }
 

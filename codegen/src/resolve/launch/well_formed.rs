@@ -8,7 +8,7 @@ use crate::declaration::{
     TensorMap, Upload,
 };
 use crate::error::{Error, Part};
-use crate::resolve::well_formed::Checker;
+use crate::resolve::well_formed::FormChecker;
 
 /// Bytes of a `CUlaunchAttributeValue`.
 pub(super) const ATTRIBUTE_SIZE: u32 = 64;
@@ -16,7 +16,7 @@ pub(super) const ATTRIBUTE_SIZE: u32 = 64;
 /// Most bytes of all parameters of a kernel, from CUDA 12.1 and compute capability 7.0 on.
 const PARAMETER_SIZE: u32 = 32_764;
 
-impl Checker<'_> {
+impl FormChecker<'_> {
     pub(in crate::resolve) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
         self.identifier(part, &launch.image)?;
         self.in_image(part, &launch.gpu_kernel, "kernel")?;

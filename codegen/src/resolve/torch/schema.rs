@@ -2,44 +2,48 @@
 
 use std::fmt::Write;
 
-use super::{Answer, Argument, Element, Given, Plain};
+use super::{ResultForm, TorchArgument, TorchElement, TorchType, TorchWord};
 use crate::declaration::{Literal, Param};
 
-impl Plain {
+impl TorchWord {
     /// Returns the name of the type in schemas. A compiler may know an integer as a symbol.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Plain::Int => "SymInt",
-            Plain::Bool => "bool",
-            Plain::Float => "float",
-            Plain::DType => "ScalarType",
-            Plain::Device => "Device",
+            TorchWord::Int => "SymInt",
+            TorchWord::Bool => "bool",
+            TorchWord::Float => "float",
+            TorchWord::DType => "ScalarType",
+            TorchWord::Device => "Device",
         }
     }
 }
 
-impl Element {
+impl TorchElement {
     /// Returns the name of the type in schemas. A tensor that is written has the number of its parameter.
     pub(super) fn name(self, number: usize) -> String {
         match self {
-            Element::Plain(plain) => plain.name().to_owned(),
-            Element::Str => "str".to_owned(),
-            Element::Tensor { writes: true } => format!("Tensor(a{number}!)"),
-            Element::Tensor { writes: false } => "Tensor".to_owned(),
+            TorchElement::Word(word) => word.name().to_owned(),
+            TorchElement::Str => "str".to_owned(),
+            TorchElement::Tensor { writes: true } => format!("Tensor(a{number}!)"),
+            TorchElement::Tensor { writes: false } => "Tensor".to_owned(),
         }
     }
 }
 
-impl Answer {
+impl ResultForm {
     /// Returns the name of the type in schemas.
     pub(super) fn name(&self) -> String {
         let name = match self.given {
-            Given::Plain(plain) | Given::Array(Element::Plain(plain)) => plain.name(),
-            Given::Shape => Plain::Int.name(),
-            Given::Tensor { .. } | Given::Array(Element::Tensor { .. }) => "Tensor",
-            Given::Str | Given::Bytes | Given::Stream | Given::Array(Element::Str) => "str",
+            TorchType::Word(word) | TorchType::Array(TorchElement::Word(word)) => word.name(),
+            TorchType::Shape => TorchWord::Int.name(),
+            TorchType::Tensor { .. } | TorchType::Array(TorchElement::Tensor { .. }) => "Tensor",
+            TorchType::Str
+            | TorchType::Bytes
+            | TorchType::Stream
+            | TorchType::Array(TorchElement::Str) => "str",
         };
-        let list = if matches!(self.given, Given::Array(_) | Given::Shape) { "[]" } else { "" };
+        let list =
+            if matches!(self.given, TorchType::Array(_) | TorchType::Shape) { "[]" } else { "" };
         format!("{name}{list}{}", if self.optional { "?" } else { "" })
     }
 }
@@ -49,19 +53,20 @@ pub(super) fn write_argument(
     schema: &mut String,
     number: usize,
     param: &Param,
-    argument: Argument<'_>,
+    argument: TorchArgument<'_>,
 ) -> Result<(), String> {
     let name = match argument.given {
-        Given::Plain(plain) => plain.name().to_owned(),
-        Given::Tensor { writes } => Element::Tensor { writes }.name(number),
-        Given::Str | Given::Bytes | Given::Stream => "str".to_owned(),
-        Given::Shape => "SymInt[]".to_owned(),
-        Given::Array(element) => format!("{}[]", element.name(number)),
+        TorchType::Word(word) => word.name().to_owned(),
+        TorchType::Tensor { writes } => TorchElement::Tensor { writes }.name(number),
+        TorchType::Str | TorchType::Bytes | TorchType::Stream => "str".to_owned(),
+        TorchType::Shape => "SymInt[]".to_owned(),
+        TorchType::Array(element) => format!("{}[]", element.name(number)),
     };
     let mark = if argument.optional { "?" } else { "" };
     let _ = write!(schema, "{name}{mark} {}", param.name);
     if let Some(default) = &param.default {
-        let is_number = matches!(argument.given, Given::Plain(Plain::DType | Plain::Device));
+        let is_number =
+            matches!(argument.given, TorchType::Word(TorchWord::DType | TorchWord::Device));
         let text = spelled(default).filter(|_| !is_number || *default == Literal::None);
         let text = text.ok_or_else(|| format!("no schema of PyTorch spells `{default}`"))?;
         let _ = write!(schema, "={text}");

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
+use super::{FormChecker, RESERVED_PREFIXES, TOOL_PREFIXES};
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::is_callee;
 use crate::declaration::{
@@ -21,7 +21,7 @@ struct CallParts {
     status: Part,
 }
 
-impl Checker<'_> {
+impl FormChecker<'_> {
     pub(super) fn body(&self, body: &Body) -> Result<(), Error> {
         match body {
             Body::Call(call) => {

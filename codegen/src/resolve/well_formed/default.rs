@@ -2,14 +2,14 @@
 
 use std::slice;
 
-use super::Checker;
+use super::FormChecker;
 use crate::declaration::{Literal, ParamType};
 use crate::error::{Error, Part};
 use crate::resolve::accepted::{MAX_SMALL, needs_object};
 use crate::resolve::fits::takes;
 use crate::resolve::range::Range;
 
-impl Checker<'_> {
+impl FormChecker<'_> {
     /// Checks that a call may pass the default of parameter `index` as an argument.
     pub(super) fn default(
         &self,

@@ -3,7 +3,7 @@
 use abi_spec::{DType, Scalar, TypeIndex};
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
-use super::Checker;
+use super::FormChecker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
     ANY_DTYPE, Access, Device, Dim, Element, Expr, Leaf, Literal, Member, ObjectClass, Output,
@@ -31,7 +31,7 @@ impl Spot {
     }
 }
 
-impl Checker<'_> {
+impl FormChecker<'_> {
     pub(super) fn params(&self, params: &[Param]) -> Result<(), Error> {
         self.limit(Part::Name, params.len(), Limit::Params)?;
         let mut names = FxHashSet::with_capacity_and_hasher(params.len(), FxBuildHasher);

@@ -13,33 +13,33 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::{AnyWords, Span, write_any};
 use crate::resolve::accepted::result_index;
 use crate::resolve::c_type::abi_type;
-use crate::resolve::external::{Given, Param};
+use crate::resolve::external::{CForm, ExternalParam};
 
 impl Stub<'_> {
     /// Packs a parameter, which consists of one or two C parameters, `given`.
-    pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> AnyWords {
+    pub(super) fn argument(&mut self, param: &ExternalParam<'_>, given: &[Value]) -> AnyWords {
         let (optional, value) = (param.optional, given[0]);
         match param.given {
-            Given::Scalar(scalar) if optional => self.unless_null(value, |s| {
+            CForm::Scalar(scalar) if optional => self.unless_null(value, |s| {
                 let value = s.b.load(abi_type(scalar).ty, value, 0);
                 s.scalar(param, scalar, value)
             }),
-            Given::Scalar(scalar) => self.scalar(param, scalar, value),
-            Given::DType => self.plain(param, given, (TypeIndex::DATA_TYPE, Type::I32)),
-            Given::Device => self.plain(param, given, (TypeIndex::DEVICE, Type::I64)),
-            Given::Str => self.text(param, Span { data: value, size: given[1] }),
-            Given::Bytes => self.bytes(param, Span { data: value, size: given[1] }),
-            Given::Shape => self.shape(param, Span { data: value, size: given[1] }),
-            Given::Tensor if optional => {
+            CForm::Scalar(scalar) => self.scalar(param, scalar, value),
+            CForm::DType => self.plain(param, given, (TypeIndex::DATA_TYPE, Type::I32)),
+            CForm::Device => self.plain(param, given, (TypeIndex::DEVICE, Type::I64)),
+            CForm::Str => self.text(param, Span { data: value, size: given[1] }),
+            CForm::Bytes => self.bytes(param, Span { data: value, size: given[1] }),
+            CForm::Shape => self.shape(param, Span { data: value, size: given[1] }),
+            CForm::Tensor if optional => {
                 self.unless_null(value, |s| s.words(TypeIndex::DL_TENSOR_PTR, value))
             }
-            Given::Tensor => self.words(TypeIndex::DL_TENSOR_PTR, value),
-            Given::Object => self.unless_null(value, |s| {
+            CForm::Tensor => self.words(TypeIndex::DL_TENSOR_PTR, value),
+            CForm::Object => self.unless_null(value, |s| {
                 let index = s.b.load(Type::I32, value, object::TYPE_INDEX.offset);
                 let head = s.b.convert(Convert::Zext, index, Type::I64);
                 AnyWords { head, payload: s.b.as_word(value) }
             }),
-            Given::Any => self.unless_null(value, |s| s.read(value)),
+            CForm::Any => self.unless_null(value, |s| s.read(value)),
         }
     }
 
@@ -78,7 +78,7 @@ impl Stub<'_> {
     }
 
     /// Packs a scalar, given in its C type.
-    fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> AnyWords {
+    fn scalar(&mut self, param: &ExternalParam<'_>, scalar: Scalar, native: Value) -> AnyWords {
         let mut native = native;
         if scalar == Scalar::Bool {
             let truth = self.b.compare_const(Cond::Ne, native, 0);
@@ -95,7 +95,12 @@ impl Stub<'_> {
 
     /// Packs an element type or a device. `of` is its type index and its type in memory. If it is optional, `given` is
     /// its address. A device that is not optional is two C parameters.
-    fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> AnyWords {
+    fn plain(
+        &mut self,
+        param: &ExternalParam<'_>,
+        given: &[Value],
+        of: (TypeIndex, Type),
+    ) -> AnyWords {
         let (index, ty) = of;
         if param.optional {
             return self.unless_null(given[0], |s| {
@@ -121,7 +126,7 @@ impl Stub<'_> {
     ///
     /// The runtime fails only if memory runs out. Its message is then that of a C++ exception, so the stub raises
     /// another one.
-    fn text(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
+    fn text(&mut self, param: &ExternalParam<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
             let (array, slot) = (s.byte_array(span), s.make());
@@ -140,7 +145,7 @@ impl Stub<'_> {
     }
 
     /// Packs bytes as a borrowed `TVMFFIByteArray`.
-    fn bytes(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
+    fn bytes(&mut self, param: &ExternalParam<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
             let array = s.byte_array(span);
@@ -149,7 +154,7 @@ impl Stub<'_> {
     }
 
     /// Packs numbers as an owned shape.
-    fn shape(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
+    fn shape(&mut self, param: &ExternalParam<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         let Span { data: numbers, size } = span;
         let most = self.b.i64(MAX_RANK as i64);
@@ -189,7 +194,7 @@ impl Stub<'_> {
 
     /// Requires that a size is not negative. Returns a `Bool`: true if the parameter is not None. NULL means None, or
     /// an empty value if the size is 0 and the parameter is not optional.
-    fn is_there(&mut self, param: &Param<'_>, Span { data, size }: Span) -> Value {
+    fn is_there(&mut self, param: &ExternalParam<'_>, Span { data, size }: Span) -> Value {
         let fits = self.b.compare_const(Cond::Sge, size, 0);
         self.require(
             fits,

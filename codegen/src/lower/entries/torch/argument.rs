@@ -12,11 +12,11 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::torch::{NO_DEVICE, form};
 use crate::lower::value::write_any;
-use crate::resolve::torch::{Argument, Element, Given, Plain};
+use crate::resolve::torch::{TorchArgument, TorchElement, TorchType, TorchWord};
 
 impl Kernel<'_, '_> {
     /// Writes an argument of the wrapper; None if its input is.
-    pub(super) fn argument(&mut self, index: usize, argument: &Argument<'_>, input: Input) {
+    pub(super) fn argument(&mut self, index: usize, argument: &TorchArgument<'_>, input: Input) {
         let Some(there) = input.there else { return self.present(index, argument, input) };
         let (some, none, next) = (self.b.block("some"), self.b.block("none"), self.b.block("next"));
         self.b.branch(there, some, none);
@@ -31,11 +31,11 @@ impl Kernel<'_, '_> {
     }
 
     /// Writes an argument whose input is there.
-    fn present(&mut self, index: usize, argument: &Argument<'_>, input: Input) {
+    fn present(&mut self, index: usize, argument: &TorchArgument<'_>, input: Input) {
         let Input { word, there, .. } = input;
         match argument.given {
-            Given::Plain(plain) => self.plain(index, argument.name, plain, word),
-            Given::Tensor { writes } => {
+            TorchType::Word(ty) => self.word(index, argument.name, ty, word),
+            TorchType::Tensor { writes } => {
                 let view = self.view(argument, writes, word);
                 if self.place.is_some() {
                     self.elsewhere.push((view, there));
@@ -47,35 +47,37 @@ impl Kernel<'_, '_> {
                 let view = self.b.as_word(view);
                 self.write(index, TypeIndex::DL_TENSOR_PTR, view);
             }
-            Given::Str => {
+            TorchType::Str => {
                 let (handle, to) = (self.pointer(word), self.slot(index));
                 let status = self.routine_value(Routine::TorchText, &[handle, to]);
                 self.go_on(status);
             }
-            Given::Bytes => {
+            TorchType::Bytes => {
                 let array = self.b.stack_slot(BYTE_ARRAY.size, BYTE_ARRAY.align);
                 let handle = self.pointer(word);
                 self.routine(Routine::TorchBytes, &[handle, array]);
                 let array = self.b.as_word(array);
                 self.write(index, TypeIndex::BYTE_ARRAY_PTR, array);
             }
-            Given::Shape | Given::Array(_) => self.list(index, input, form_of(argument.given)),
+            TorchType::Shape | TorchType::Array(_) => {
+                self.list(index, input, form_of(argument.given))
+            }
             // It is written once the device is known.
-            Given::Stream => {}
+            TorchType::Stream => {}
         }
     }
 
     /// Writes a value that is a word.
-    fn plain(&mut self, index: usize, name: &str, plain: Plain, word: Value) {
-        let (ty, payload) = match plain {
-            Plain::Int => (TypeIndex::INT, word),
-            Plain::Bool => {
+    fn word(&mut self, index: usize, name: &str, ty: TorchWord, word: Value) {
+        let (ty, payload) = match ty {
+            TorchWord::Int => (TypeIndex::INT, word),
+            TorchWord::Bool => {
                 let byte = self.b.convert(Convert::Trunc, word, Type::I8);
                 let truth = self.b.compare_const(Cond::Ne, byte, 0);
                 (TypeIndex::BOOL, self.b.widen_bool(truth, Type::I64))
             }
-            Plain::Float => (TypeIndex::FLOAT, word),
-            Plain::DType => {
+            TorchWord::Float => (TypeIndex::FLOAT, word),
+            TorchWord::DType => {
                 let number = self.b.convert(Convert::Trunc, word, Type::I32);
                 let dtype = self.routine_value(Routine::TorchDtype, &[number]);
                 let void = i64::from(DType::VOID.to_word());
@@ -83,7 +85,7 @@ impl Kernel<'_, '_> {
                 self.require_known(known, name);
                 (TypeIndex::DATA_TYPE, self.b.convert(Convert::Zext, dtype, Type::I64))
             }
-            Plain::Device => {
+            TorchWord::Device => {
                 let accelerator = self.accelerator();
                 let device = self.routine_value(Routine::TorchDevice, &[word, accelerator]);
                 let ty = self.b.convert(Convert::Trunc, device, Type::I32);
@@ -102,7 +104,7 @@ impl Kernel<'_, '_> {
     }
 
     /// Returns the address of a view of a tensor.
-    fn view(&mut self, argument: &Argument<'_>, writes: bool, word: Value) -> Value {
+    fn view(&mut self, argument: &TorchArgument<'_>, writes: bool, word: Value) -> Value {
         let view = self.b.stack_slot(DL_TENSOR.size, DL_TENSOR.align);
         let (handle, accelerator) = (self.pointer(word), self.accelerator());
         let writes = self.b.i32(writes.into());
@@ -158,25 +160,25 @@ impl Kernel<'_, '_> {
 }
 
 /// Returns the form of a value that is there.
-pub(super) fn form_of(given: Given) -> u8 {
+pub(super) fn form_of(given: TorchType) -> u8 {
     match given {
-        Given::Plain(plain) => form_of_plain(plain),
-        Given::Tensor { writes } => form_of_tensor(writes),
-        Given::Str | Given::Bytes => form::TEXT,
-        Given::Shape => form::SHAPE,
-        Given::Array(Element::Plain(plain)) => form::LIST | form_of_plain(plain),
-        Given::Array(Element::Str) => form::LIST | form::TEXT,
-        Given::Array(Element::Tensor { writes }) => form::LIST | form_of_tensor(writes),
+        TorchType::Word(word) => form_of_word(word),
+        TorchType::Tensor { writes } => form_of_tensor(writes),
+        TorchType::Str | TorchType::Bytes => form::TEXT,
+        TorchType::Shape => form::SHAPE,
+        TorchType::Array(TorchElement::Word(word)) => form::LIST | form_of_word(word),
+        TorchType::Array(TorchElement::Str) => form::LIST | form::TEXT,
+        TorchType::Array(TorchElement::Tensor { writes }) => form::LIST | form_of_tensor(writes),
         // It has no word.
-        Given::Stream => form::INT,
+        TorchType::Stream => form::INT,
     }
 }
 
-fn form_of_plain(plain: Plain) -> u8 {
-    match plain {
-        Plain::Bool => form::BOOL,
-        Plain::Float => form::FLOAT,
-        Plain::Int | Plain::DType | Plain::Device => form::INT,
+fn form_of_word(word: TorchWord) -> u8 {
+    match word {
+        TorchWord::Bool => form::BOOL,
+        TorchWord::Float => form::FLOAT,
+        TorchWord::Int | TorchWord::DType | TorchWord::Device => form::INT,
     }
 }
 
