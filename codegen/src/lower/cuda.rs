@@ -3,7 +3,8 @@
 //! replace both.
 
 use crate::ir::typed::{Handle, Int, Ref, routine, structs};
-use crate::lower::driver::{Event, Stream, entries, fields};
+use crate::lower::driver::{Event, Stream, fields};
+use crate::lower::dynamic::entries;
 use crate::resolve::launch::MAP_SIZE;
 
 entries! {

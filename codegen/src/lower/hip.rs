@@ -3,7 +3,8 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Handle, Int, Ref, routine};
-use crate::lower::driver::{Event, Stream, entries, fields};
+use crate::lower::driver::{Event, Stream, fields};
+use crate::lower::dynamic::entries;
 
 entries! {
     "tvm_ffi_codegen.hip";

@@ -52,7 +52,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Value, typed};
-use crate::lower::driver::Loader;
+use crate::lower::dynamic::Loader;
 use driver::{Cuda, Hip};
 
 /// Declares [`Routine`]. A row is a variant, its [`Heat`], `inner` if only other routines call it, and the path of the

@@ -6,7 +6,7 @@ use abi_spec::torch::{MOST_DEVICES, MOST_DTYPES};
 
 use crate::ir::Builder;
 use crate::ir::typed::{Handle, Int, Ref, structs};
-use crate::lower::driver::{entries, variable};
+use crate::lower::dynamic::{entries, variable};
 
 entries! {
     "tvm_ffi_codegen.torch";
@@ -114,7 +114,7 @@ pub(crate) fn allocator_symbol(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::ir::Type;
-    use crate::lower::driver::Entries;
+    use crate::lower::dynamic::Entries;
 
     /// The types of the functions are those of [`abi_spec::torch::FUNCTIONS`], which are checked against PyTorch's headers.
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol, SymbolData, SymbolKind};
-use crate::lower::driver::Loader;
+use crate::lower::dynamic::Loader;
 
 /// Digest of the sources of the routines, at the end of their symbols.
 const STAMP: &str = env!("ROUTINES_STAMP");

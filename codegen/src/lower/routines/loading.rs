@@ -4,7 +4,7 @@ use abi_spec::c_library::loader;
 
 use crate::ir::typed::{Handle, Int, Ref, Single, constant, signature_of, words};
 use crate::ir::{Builder, Linkage, SymbolKind};
-use crate::lower::driver::{Entries, Loader};
+use crate::lower::dynamic::{Entries, Loader};
 
 /// Size of a name in the tables of names, NUL and padding included.
 pub(super) const NAME_SIZE: u64 = 40;

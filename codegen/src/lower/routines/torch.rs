@@ -6,7 +6,7 @@ use abi_spec::{DType, DeviceType, TypeIndex};
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, Text, call_indirect, routine};
-use crate::lower::driver::driver_address;
+use crate::lower::dynamic::entry_address;
 use crate::lower::routines::access::c_length;
 use crate::lower::routines::errors::take_error;
 use crate::lower::routines::memory::{
@@ -176,12 +176,12 @@ fn exception(b: &mut Builder<'_>, function: Ref<u8>) -> Ref<u8> {
 
 /// Loads the address of the function that makes words.
 fn has_new(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::NewWord)
+    entry_address(b, Entry::NewWord)
 }
 
 /// Loads the address of the function that deletes words.
 fn has_delete(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::DeleteWord)
+    entry_address(b, Entry::DeleteWord)
 }
 
 /// Calls `operator delete`.
@@ -286,7 +286,7 @@ pub(crate) fn torch_enter(place: &Place, device: u64) -> i32 {
 
 /// Loads the address of the function that returns streams.
 fn stream_function(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::CudaStream)
+    entry_address(b, Entry::CudaStream)
 }
 
 /// Throws the error in the thread's slot as an exception, whose text is the kind and the message, and does not return.

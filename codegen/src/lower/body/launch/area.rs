@@ -8,7 +8,7 @@ use crate::lower::body::launch::map;
 use crate::lower::body::pass;
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{self, attribute, config};
-use crate::lower::driver::Entries;
+use crate::lower::dynamic::Entries;
 use crate::lower::hip;
 use crate::lower::images;
 use crate::lower::routines::Routine;

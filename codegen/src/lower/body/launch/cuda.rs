@@ -4,7 +4,7 @@ use crate::ir::{Cond, Type, Value};
 use crate::lower::body::launch::area::{self, Ready, Subject};
 use crate::lower::checks::Checker;
 use crate::lower::cuda::{CU_STREAM_PER_THREAD, Entry, kernel};
-use crate::lower::driver::Entries;
+use crate::lower::dynamic::Entries;
 use crate::lower::routines::Routine;
 
 /// Emits the launch of the kernel. A stream that was created knows its context. The default stream belongs to the

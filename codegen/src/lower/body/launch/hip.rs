@@ -4,7 +4,7 @@ use crate::ir::{Binary, Cond, Type, Value};
 use crate::lower::body::launch::area::{self, Ready, Subject};
 use crate::lower::checks::Checker;
 use crate::lower::cuda::config;
-use crate::lower::driver::Entries;
+use crate::lower::dynamic::Entries;
 use crate::lower::hip::{DEVICES, Entry, kernel};
 use crate::lower::routines::Routine;
 use crate::resolve::launch::Launch;

@@ -3,7 +3,8 @@
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, routine};
 use crate::lower::cuda::{self, CU_STREAM_PER_THREAD, CuContext, Entry, MemOp};
-use crate::lower::driver::{Stream, driver_address, variable};
+use crate::lower::driver::Stream;
+use crate::lower::dynamic::{entry_address, variable};
 use crate::lower::routines::cuda::context::{enter_context, leave_context, push_primary};
 use crate::lower::routines::driver::Cuda;
 use crate::lower::routines::driver::command::{
@@ -37,7 +38,7 @@ pub(crate) fn upload(
     if entered < 0 {
         return -1;
     }
-    if driver_address(Entry::StreamBatchMemOp) != null {
+    if entry_address(Entry::StreamBatchMemOp) != null {
         let status = operate(command.stream, to, words, count, operations, wide);
         if status != cuda::CUDA_ERROR_NOT_SUPPORTED {
             return end::<Cuda>(Entry::StreamBatchMemOp, command, entered, status);

@@ -4,7 +4,7 @@
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Text, routine};
 use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry};
-use crate::lower::driver::{driver_address, variable};
+use crate::lower::dynamic::{entry_address, variable};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
 use crate::lower::routines::cuda::load::{allow, load_kernel};
@@ -125,7 +125,7 @@ pub(crate) fn prepare_here(attempt: Attempt<Cuda>) -> i32 {
     allow(attempt, plain)?;
     let function: &CuFunction;
     check(attempt, cuda::kernel_get_function(function, (&attempt.kernel.handle).load_atomic()))?;
-    if driver_address(Entry::FuncLoad) != null {
+    if entry_address(Entry::FuncLoad) != null {
         check(attempt, cuda::func_load(*function))?;
     }
     0

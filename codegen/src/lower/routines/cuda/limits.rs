@@ -3,7 +3,7 @@
 use crate::declaration::AttributeKind;
 use crate::ir::typed::{Text, routine};
 use crate::lower::cuda::{self, Config, Entry};
-use crate::lower::driver::driver_address;
+use crate::lower::dynamic::entry_address;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::context::{enter_context, leave};
 use crate::lower::routines::cuda::shared::fit_shared;
@@ -65,7 +65,7 @@ pub(crate) fn check_cluster(attempt: Attempt<Cuda>, config: &Config) -> i32 {
     if has == 0 && *most == 0 {
         fits(attempt, "blocks per cluster", 1, blocks)?;
     }
-    if driver_address(Entry::OccupancyMaxPotentialClusterSize) == null {
+    if entry_address(Entry::OccupancyMaxPotentialClusterSize) == null {
         return 0;
     }
     // The driver answers for the current context, and the launch may have left that of its device.

@@ -2,7 +2,7 @@
 
 use crate::ir::typed::routine;
 use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, CuModule, Entry, Image};
-use crate::lower::driver::driver_address;
+use crate::lower::dynamic::entry_address;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
 use crate::lower::routines::cuda::shared::fit_shared;
@@ -24,8 +24,8 @@ pub(crate) fn load_kernel(attempt: Attempt<Cuda>) -> i32 {
     let found: &CuKernel;
     check(attempt, cuda::library_get_kernel(found, library, kernel.name))?;
     check_params(attempt, *found)?;
-    (&kernel.get_device).store_atomic(driver_address(Entry::CtxGetDevice));
-    (&kernel.launch).store_atomic(driver_address(Entry::LaunchKernelEx));
+    (&kernel.get_device).store_atomic(entry_address(Entry::CtxGetDevice));
+    (&kernel.launch).store_atomic(entry_address(Entry::LaunchKernelEx));
     (&kernel.handle).store_atomic(*found);
     0
 }
@@ -79,7 +79,7 @@ pub(crate) fn unload_image(image: &Image) {
 /// 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_params(attempt: Attempt<Cuda>, found: &CuKernel) -> i32 {
-    if driver_address(Entry::KernelGetParamInfo) == null {
+    if entry_address(Entry::KernelGetParamInfo) == null {
         return 0;
     }
     let (caller, kernel) = (attempt.caller, attempt.kernel);

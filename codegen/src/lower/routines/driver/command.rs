@@ -4,7 +4,8 @@
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, handles, routine};
 use crate::lower::cuda::{ATTRIBUTE_DEVICE_SHIFT, ATTRIBUTE_KNOWN};
-use crate::lower::driver::{Entries, Event, Stream, call, driver_address};
+use crate::lower::driver::{Event, Stream};
+use crate::lower::dynamic::{Entries, call, entry_address};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::driver::Driver;
 use crate::lower::routines::driver::failed::{Attempt, check_driver, driver_failed, name_of};
@@ -152,7 +153,7 @@ pub(crate) fn has(b: &mut Builder<'_>, entry: impl Entries, caller: Caller) -> O
 /// Checks that the open library has a function. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn is_there(#[known] entry: impl Entries, caller: Caller) -> i32 {
-    if driver_address(entry) == null {
+    if entry_address(entry) == null {
         raise!(caller, Complaint::NoCommand, name_of(entry));
     }
     0

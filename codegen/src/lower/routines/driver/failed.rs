@@ -2,7 +2,7 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Text, constant, get, handles, routine};
-use crate::lower::driver::Entries;
+use crate::lower::dynamic::Entries;
 use crate::lower::routines::access::c_length;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::driver::Driver;

@@ -3,7 +3,7 @@
 
 use crate::ir::typed::{Int, Text, handles, routine};
 use crate::lower::cuda::Config;
-use crate::lower::driver::call;
+use crate::lower::dynamic::call;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::driver::Driver;
 use crate::lower::routines::driver::failed::{Attempt, failure, shown};

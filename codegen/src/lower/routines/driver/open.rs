@@ -2,7 +2,7 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Text, constant, routine};
-use crate::lower::driver::{Entries, Loader, table};
+use crate::lower::dynamic::{Entries, Loader, table};
 use crate::lower::routines::driver::Driver;
 use crate::lower::routines::driver::failed::c_text;
 use crate::lower::routines::loading::{NAME_SIZE, cells, dl, function, load, names, windows};

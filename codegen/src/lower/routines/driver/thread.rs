@@ -3,7 +3,7 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine};
-use crate::lower::driver::Loader;
+use crate::lower::dynamic::Loader;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::loading::{self, dl, load, windows};
 use crate::lower::routines::memory::Caller;

@@ -2,7 +2,8 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, constant, routine};
-use crate::lower::driver::{Stream, driver_address};
+use crate::lower::driver::Stream;
+use crate::lower::dynamic::entry_address;
 use crate::lower::hip::{self, Entry};
 use crate::lower::routines::driver::Hip;
 use crate::lower::routines::driver::command::{Command, NO_DEVICE, begin, write_words};
@@ -44,7 +45,7 @@ pub(crate) fn enter_waiter(b: &mut Builder<'_>, command: Command) -> Int<i32> {
 #[routine]
 pub(crate) fn stream_device(command: Command, stream: &Stream) -> i32 {
     let mut device = command.device;
-    if stream as u64 > hip::LAST_DEFAULT && driver_address(Entry::StreamGetDevice) != null {
+    if stream as u64 > hip::LAST_DEFAULT && entry_address(Entry::StreamGetDevice) != null {
         let found: i32;
         let status = hip::stream_get_device(stream, found);
         check_driver::<Hip>(Entry::StreamGetDevice, command.caller, status)?;

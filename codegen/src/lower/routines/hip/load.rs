@@ -1,7 +1,7 @@
 //! Loading images and kernels on a device, at their first launch there.
 
 use crate::ir::typed::routine;
-use crate::lower::driver::driver_address;
+use crate::lower::dynamic::entry_address;
 use crate::lower::hip::{self, DEVICES, Entry, HipFunction, HipModule, Image, Kernel};
 use crate::lower::routines::driver::Hip;
 use crate::lower::routines::driver::failed::{Attempt, check, kernel_failed};
@@ -34,9 +34,9 @@ pub(crate) fn load_here(attempt: Attempt<Hip>) -> i32 {
     let module = (&modules[device]).load_atomic();
     let found: &HipFunction;
     check(attempt, hip::module_get_function(found, module, kernel.name))?;
-    (&kernel.get_device).store_atomic(driver_address(Entry::GetDevice));
-    (&kernel.launch).store_atomic(driver_address(Entry::ModuleLaunchKernel));
-    let cooperative = driver_address(Entry::ModuleLaunchCooperativeKernel);
+    (&kernel.get_device).store_atomic(entry_address(Entry::GetDevice));
+    (&kernel.launch).store_atomic(entry_address(Entry::ModuleLaunchKernel));
+    let cooperative = entry_address(Entry::ModuleLaunchCooperativeKernel);
     (&kernel.launch_cooperative).store_atomic(cooperative);
     let functions = kernel.functions;
     (&functions[device]).store_atomic(*found);

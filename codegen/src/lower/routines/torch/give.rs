@@ -5,7 +5,7 @@ use abi_spec::TypeIndex;
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Make, Ref, Single, call_indirect, routine};
 use crate::language::MAX_RANK;
-use crate::lower::driver::driver_address;
+use crate::lower::dynamic::entry_address;
 use crate::lower::routines::Routine;
 use crate::lower::routines::access::{ALL, text};
 use crate::lower::routines::complaints::Complaint;
@@ -246,7 +246,7 @@ fn is_empty(tensor: &DlTensor) -> bool {
 
 /// Loads the address of the function that makes tensors of memory.
 fn has_from_blob(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::FromBlob)
+    entry_address(b, Entry::FromBlob)
 }
 
 /// Emits the address of [`torch_give_back()`].

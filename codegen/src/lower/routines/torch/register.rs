@@ -5,7 +5,7 @@ use abi_spec::torch::{self, MOST_DEVICES, MOST_DTYPES};
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, constant, routine, structs};
-use crate::lower::driver::{Entries, driver_address, table};
+use crate::lower::dynamic::{Entries, entry_address, table};
 use crate::lower::routines::loading::{NAME_SIZE, cells, dl, function, load, names, opened};
 use crate::lower::routines::torch::{PRINTED, has_delete, has_new, reason};
 use crate::lower::torch::{
@@ -260,17 +260,17 @@ pub(crate) fn torch_define(
 
 /// Loads the address of the function that warns.
 fn warning(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::Warn)
+    entry_address(b, Entry::Warn)
 }
 
 /// Loads the address of the function that defines operators with tags.
 fn tagging(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::DefineTagged)
+    entry_address(b, Entry::DefineTagged)
 }
 
 /// Loads the address of the function that returns the tag.
 fn tag(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::CompliantTag)
+    entry_address(b, Entry::CompliantTag)
 }
 
 /// Ends registering.

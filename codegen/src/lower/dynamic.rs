@@ -1,5 +1,5 @@
-//! Libraries that launch GPU kernels: tables of their functions, which are found at the first launch. The libraries are
-//! never linked.
+//! Libraries that are never linked: tables of their functions, which are found at run time. They are the drivers that
+//! launch GPU kernels, opened at the first launch, and PyTorch, which is there when operators are registered.
 
 use target_lexicon::{OperatingSystem, Triple};
 
@@ -49,7 +49,7 @@ macro_rules! entries {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Entry { $($(#[$doc])* $variant,)* }
 
-        impl $crate::lower::driver::Entries for Entry {
+        impl $crate::lower::dynamic::Entries for Entry {
             const TABLE: &'static str = $variable;
             const ALL: &'static [Entry] = &[$(Entry::$variant),*];
 
@@ -69,7 +69,7 @@ macro_rules! entries {
                 let (mut params, mut results) = (Vec::new(), Vec::new());
                 match self { $(Entry::$variant => {
                     $(<$ty>::types(&mut params);)*
-                    <$crate::lower::driver::result!($($result)?)>::types(&mut results);
+                    <$crate::lower::dynamic::result!($($result)?)>::types(&mut results);
                 })* }
                 $crate::ir::Signature::new(&params, results.first().copied())
             }
@@ -80,12 +80,12 @@ macro_rules! entries {
         pub(crate) fn $call(
             b: &mut $crate::ir::Builder<'_>,
             $($param: impl $crate::ir::typed::Make<$ty>),*
-        ) -> $crate::lower::driver::result!($($result)?) {
+        ) -> $crate::lower::dynamic::result!($($result)?) {
             #[allow(unused_mut, reason = "a function may have no parameters")]
             let mut args = Vec::new();
             $(let $param: $ty = $param.make(b);
             $param.push(b, &mut args);)*
-            $crate::lower::driver::call_with(b, Entry::$variant, &args)
+            $crate::lower::dynamic::call_with(b, Entry::$variant, &args)
         })*
 
         impl $crate::ir::typed::Const for Entry {
@@ -98,37 +98,7 @@ macro_rules! entries {
     };
 }
 
-/// Declares structs of 8-byte fields. A row is the constant of the byte offset, the index of the field, and the typed
-/// field that routines access.
-macro_rules! fields {
-    ($($(#[$doc:meta])* $module:ident $struct:ident $fields:ident {
-        $($(#[$field_doc:meta])* $name:ident $index:literal $field:ident: $kind:ident<$ty:ty>;)*
-    } $size:expr;)*) => {
-        $($(#[$doc])*
-        pub(crate) mod $module {
-            $($(#[$field_doc])* pub(crate) const $name: i32 = 8 * $index;)*
-            pub(crate) const SIZE: u32 = 8 * $size;
-        })*
-
-        $crate::ir::typed::structs! {
-            $($(#[$doc])* $struct $fields: $module::SIZE, 8 => { $($field: $kind<$ty> = $module::$name,)* })*
-        }
-    };
-}
-
-pub(crate) use {entries, fields, result};
-
-/// Number of devices with a bit in masks and an entry in tables.
-pub(crate) const DEVICES: u64 = 64;
-
-/// Values of the word of a device in the table of an image with a function that is [called once it is
-/// loaded](crate::declaration::Image::on_load). Others are the number of the thread that calls the function.
-pub(crate) const HOOK_OPEN: u64 = 0;
-pub(crate) const HOOK_DONE: u64 = 1;
-
-/// Opaque types of all platforms.
-pub(crate) enum Stream {}
-pub(crate) enum Event {}
+pub(crate) use {entries, result};
 
 /// Emits the address of the table of functions.
 pub(crate) fn table<E: Entries>(b: &mut Builder<'_>) -> Ref<Ref<u8>> {
@@ -136,7 +106,7 @@ pub(crate) fn table<E: Entries>(b: &mut Builder<'_>) -> Ref<Ref<u8>> {
 }
 
 /// Loads the address of a function of the open library; NULL if the library lacks the function.
-pub(crate) fn driver_address<E: Entries>(b: &mut Builder<'_>, entry: E) -> Ref<u8> {
+pub(crate) fn entry_address<E: Entries>(b: &mut Builder<'_>, entry: E) -> Ref<u8> {
     let table = table::<E>(b).value(b);
     // Threads that open the library at once write the same addresses.
     Ref::new(b.atomic_load(Type::Ptr, table, 8 * entry.index()))
@@ -162,7 +132,7 @@ pub(crate) fn call_with<E: Entries, Result: Handle>(
     entry: E,
     args: &[Value],
 ) -> Result {
-    let function = driver_address(b, entry).value(b);
+    let function = entry_address(b, entry).value(b);
     let result = b.call_indirect(entry.signature(), function, args);
     Result::take(&mut result.into_iter())
 }
