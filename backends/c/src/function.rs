@@ -15,9 +15,10 @@ use crate::names::{Taken, identifier};
 use crate::prelude::Helper;
 use crate::prototype::prototype;
 use crate::share::share;
-use crate::statement::{Printer, Statement, Topics, nest, tidy};
+use crate::statement::{Printer, Statement, Topics};
 use crate::structure::Structure;
 use crate::symbols::heat;
+use crate::tidy::{nest, tidy};
 use crate::uses::{Place, Uses, Weight, has_effect};
 use crate::variables::declare;
 

@@ -70,6 +70,7 @@ mod share;
 mod statement;
 mod structure;
 mod symbols;
+mod tidy;
 mod types;
 mod uses;
 mod variables;
