@@ -57,42 +57,6 @@ fn only_tvm_ffi_symbols_are_exported() {
     }
 }
 
-/// Names that linkers could read as versions, patterns or lists, and one as long as names may be.
-#[test]
-fn functions_of_any_name_are_exported() {
-    let long = "n".repeat(4096);
-    let names = [
-        "_f",
-        "my.f",
-        "a b",
-        "*",
-        "[a-z]?",
-        "a\"b",
-        "a\\",
-        "{};",
-        "#",
-        "é",
-        "$",
-        "local: *;",
-        ".text",
-        &long,
-    ];
-    let declared = |name: &&str| format!("`{name}`() -> int64 = {{ return 1; }};");
-    let library: Library = names.iter().map(declared).collect::<String>().parse().unwrap();
-    let mut sorted = names.to_vec();
-    sorted.sort_unstable();
-    for linker in routes() {
-        let found = inspect(&alone(&[], &linker).emit(&library).unwrap()).unwrap();
-        let functions: Vec<&str> = found.functions.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(functions, sorted, "{linker:?}");
-        assert_eq!(found.reserved, [""; 0], "{linker:?}");
-        let versioned: Library = "`a@b`() -> int64 = { return 1; };".parse().unwrap();
-        let error = alone(&[], &linker).emit(&versioned).unwrap_err().to_string();
-        let expected = "its name has a `@`, which linkers have a meaning for";
-        assert!(error.contains("a@b`") && error.contains(expected), "{error}");
-    }
-}
-
 /// Returns every defined dynamic symbol.
 fn exports(bytes: &[u8]) -> Vec<String> {
     use object::{Object, ObjectSymbol};
@@ -135,41 +99,6 @@ fn own_exports_cannot_be_captured() {
             symbol.name().unwrap().starts_with("__tvm_ffi")
         });
         assert_eq!(symbolic.count(), 0, "{linker:?}");
-    }
-}
-
-#[test]
-fn what_a_loader_fills_is_exported() {
-    const USER: &str = "
-        __attribute__((weak)) void* __tvm_ffi__library_ctx;
-        __attribute__((weak)) int (*__TVMFFIFunctionCall)(void*);
-        void* __TVMother;
-        int __tvm_ffi_user(void* h, const void* a, int n, void* r) {
-            return __TVMFFIFunctionCall(__tvm_ffi__library_ctx);
-        }
-    ";
-    let names = ["__TVMFFIFunctionCall", "__TVMother", "__tvm_ffi__library_ctx", "__tvm_ffi_user"];
-    for linker in routes() {
-        let folder = folder();
-        let inputs = [object("user", USER), object("again", &USER.replace("user", "again"))];
-        let error = link(&inputs, &linker).unwrap_err();
-        assert!(
-            matches!(&error, Error::Link { source: link::Error::DuplicateSymbol { name, .. } } if name == "__TVMother")
-        );
-        let mut found = exports(&link(&inputs[..1], &linker).unwrap());
-        found.sort();
-        assert_eq!(found, names, "{linker:?}");
-        // Members of archives export theirs, too.
-        let member = compile(folder.path(), "user", &format!("{USER} int part;"), &[]);
-        let archive = folder.path().join("users.a");
-        let ar = Command::new("ar").arg("rcs").arg(&archive).arg(member).status();
-        assert!(ar.unwrap().success());
-        let inputs = [
-            object("first", "extern int part; int __tvm_ffi_first(void) { return part; }"),
-            Input::read(&archive).unwrap(),
-        ];
-        let found = exports(&link(&inputs, &linker).unwrap());
-        assert!(names.iter().all(|name| found.iter().any(|found| found == name)), "{found:?}");
     }
 }
 
