@@ -9,6 +9,7 @@ mod program;
 mod scalar;
 mod symbols;
 mod tensor;
+mod union;
 mod value;
 
 use std::borrow::Cow;

@@ -3,7 +3,6 @@
 use std::fs;
 use std::process::Command;
 
-use codegen::Library;
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{Error, Form, Request, file, inspect};

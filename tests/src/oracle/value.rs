@@ -167,21 +167,6 @@ impl<'a> Call<'a> {
         self.value(inner)?;
         self.compare_in(&path)
     }
-
-    /// Checks a union by its first type that fits. A union binds nothing, and types that do not fit note no device.
-    fn union(&mut self, received: &Received<'a>, types: &'a [ParamType]) -> Checked<()> {
-        let Some(given) = received.given else { return Ok(()) };
-        let (bindings, devices) = (self.symbols.bindings(), self.devices.clone());
-        let fits = types.iter().any(|ty| {
-            self.devices.clone_from(&devices);
-            let inner = received.inner(received.path.clone(), ty, Some(given));
-            let fits = self.value(inner).is_ok();
-            self.symbols.unbind(bindings.clone());
-            fits
-        });
-        let given = borrowed(given);
-        if fits { Ok(()) } else { Err(received.wrong_type(&received_type(received.ty, given))) }
-    }
 }
 
 /// Returns the elements of a sequence; none of an object that only claims to be one.
@@ -212,7 +197,7 @@ fn wrong_size(received: &Received<'_>, expected: usize, got: usize) -> Fault {
 }
 
 /// Checks the type of a value, and that an object is not NULL.
-fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
+pub(super) fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
     let given = borrowed(given);
     let (index, payload) = words(given);
     let accepted = accepts(received.ty, index);
@@ -233,7 +218,7 @@ fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
 }
 
 /// Returns the type of a refused value as errors print it. Where a tensor object would do, a `DLTensor*` is called that.
-fn received_type(ty: &ParamType, given: &Argument) -> String {
+pub(super) fn received_type(ty: &ParamType, given: &Argument) -> String {
     let is_view = words(given).0 == 7 && takes(ty, 70) && !takes(ty, 7);
     if is_view { "DLTensor*".to_owned() } else { type_name(given) }
 }
@@ -258,7 +243,7 @@ pub(super) fn is_string(given: &Argument) -> bool {
 }
 
 /// Returns true if a type accepts a type index.
-fn accepts(ty: &ParamType, index: i32) -> bool {
+pub(super) fn accepts(ty: &ParamType, index: i32) -> bool {
     let is_str = matches!(index, 8 | 11 | 65);
     let is_bytes = matches!(index, 9 | 12 | 66);
     match ty {
@@ -324,7 +309,7 @@ fn named<T: FromStr>(received: &Received<'_>, given: &Argument) -> Checked<()> {
 }
 
 /// Returns the numbers of a shape, or of a sequence that stands for one.
-fn numbers(received: &Received<'_>, given: &Argument) -> Checked<Vec<i64>> {
+pub(super) fn numbers(received: &Received<'_>, given: &Argument) -> Checked<Vec<i64>> {
     if let Argument::Shape(numbers) = borrowed(given) {
         return Ok(numbers.clone());
     }

@@ -30,8 +30,18 @@ pub(crate) struct Checker<'a, 'm> {
     pub(super) forms: Forms,
     /// The optional tensor that is present in the current branch.
     pub(super) branched: Option<ValueId>,
+    /// The alternative of a union whose type is checked next, if it alone accepts values of the type.
+    pub(super) alone: Option<Alone>,
     /// For each element that the frame holds a reference to, the address of the reference, which is None before.
     pub(super) held_elements: Table<LookUpId, Option<Value>>,
+}
+
+/// An alternative of a union that accepts values which no other alternative accepts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone {
+    pub(super) value: ValueId,
+    /// The block to which failing checks branch outside of the union instead of an exit.
+    pub(super) around: Option<Block>,
 }
 
 /// Devices of tensors so far, with which later tensors are compared.
@@ -91,6 +101,7 @@ impl<'a, 'm> Checker<'a, 'm> {
             shapes: Shapes::default(),
             forms,
             branched: None,
+            alone: None,
             held_elements: Table::like(&function.look_ups, None),
         }
     }

@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::checks::terms;
+use crate::lower::checks::{terms, union};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
@@ -47,6 +47,7 @@ pub(super) fn number(c: &mut Checker<'_, '_>, value: ValueId, last: TypeIndex) -
 /// Loads an integer of at most 64 bits.
 fn integer(c: &mut Checker<'_, '_>, value: ValueId, scalar: Scalar) -> ScalarState {
     let (_, wide) = number(c, value, TypeIndex::BOOL);
+    union::settle(c, value);
     let native = terms::narrow(c, wide, scalar);
     ScalarState { ty: scalar, native, wide: Some(wide) }
 }
@@ -59,6 +60,7 @@ fn unsigned(c: &mut Checker<'_, '_>, value: ValueId) -> ScalarState {
     let other = c.e.b.compare_const(Cond::Ugt, above, (TypeIndex::BOOL.0 - first).into());
     let payload = c.e.or_zero(value, payload);
     let native = or_big_int(c, value, [other, index], |c| {
+        union::settle(c, value);
         c.checks.non_negative(&mut c.e.b, payload);
         payload
     });
@@ -79,9 +81,6 @@ fn or_big_int(
     let big = c.e.b.cold_block("big");
     let result = c.e.b.block_param(join, Type::I64, crate::ir::Hint::default());
     c.e.b.branch(other, big, number);
-    c.e.b.switch_to(number);
-    let usual = usual(c);
-    c.e.b.jump(join, &[usual]);
     c.e.b.switch_to(big);
     c.checks.equal_const(&mut c.e.b, index, TypeIndex::BIG_INT.0.into());
     let (base, offset) = c.e.address_of(value);
@@ -94,6 +93,9 @@ fn or_big_int(
         [0, 8].map(|at| c.e.b.load(Type::I64, object, big_int::WORDS.in_object() + at));
     c.checks.equal_const(&mut c.e.b, high, 0);
     c.e.b.jump(join, &[low]);
+    c.e.b.switch_to(number);
+    let usual = usual(c);
+    c.e.b.jump(join, &[usual]);
     c.e.b.switch_to(join);
     c.checks.mask = mask;
     result

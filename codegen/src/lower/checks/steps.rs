@@ -45,17 +45,20 @@ pub(super) fn check_step<'a>(c: &mut Checker<'a, '_>, step: &'a Step<'a>) {
     let outside = c.e.begin_topic(step.topic());
     match step {
         Step::Scalar { value, scalar } => {
-            open(c, step, *value);
+            open(c, *value);
             scalar::scalar(c, *value, *scalar);
+            union::settle(c, *value);
         }
         Step::Header { value, tensor, device } => {
-            open(c, step, *value);
+            open(c, *value);
             tensor::tensor_type(c, *value);
+            union::settle(c, *value);
             tensor::tensor_header(c, *value, tensor, *device);
         }
         Step::Value { value } => {
-            open(c, step, *value);
+            open(c, *value);
             value::value_type(c, *value);
+            union::settle(c, *value);
             value::value_header(c, *value);
         }
         Step::Occurrence { place, rule } => {
@@ -86,7 +89,7 @@ pub(super) fn check_step<'a>(c: &mut Checker<'a, '_>, step: &'a Step<'a>) {
 }
 
 /// Begins the checks of a value at its first step: sets the exit and the mask.
-fn open(c: &mut Checker<'_, '_>, step: &Step<'_>, value: ValueId) {
+fn open(c: &mut Checker<'_, '_>, value: ValueId) {
     // A branch around the value has computed whether it is present.
     if c.branched != Some(value) {
         c.e.enter(value);
@@ -96,18 +99,23 @@ fn open(c: &mut Checker<'_, '_>, step: &Step<'_>, value: ValueId) {
     let is_free = matches!(declared.ty, ParamType::Leaf(Leaf::Any) | ParamType::Union(_))
         || matches!(declared.source, Source::Rest(_) | Source::Context);
     if !is_free && !outline::is_outlined(c, value) {
-        c.checks.fail = match step {
-            Step::Scalar { .. } => c.exits.scalar(&mut c.e, value),
-            Step::Header { .. } => c.exits.header(&mut c.e, value),
-            Step::Value { .. }
-            | Step::Occurrence { .. }
-            | Step::Folded { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::BindCompact { .. }
-            | Step::Each { .. }
-            | Step::OneOf { .. }
-            | Step::Require(_) => c.exits.value(&mut c.e, value),
-        };
+        set_exit(c, value);
     }
+}
+
+/// Sets the exit of the checks of a value.
+pub(super) fn set_exit(c: &mut Checker<'_, '_>, value: ValueId) {
+    c.checks.fail = match c.e.function.values[value].ty {
+        ParamType::Scalar(_) => c.exits.scalar(&mut c.e, value),
+        ParamType::Tensor(_) => c.exits.header(&mut c.e, value),
+        ParamType::Leaf(_)
+        | ParamType::Shape(_)
+        | ParamType::Object(_)
+        | ParamType::Sequence(..)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_) => c.exits.value(&mut c.e, value),
+    };
 }

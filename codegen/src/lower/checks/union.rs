@@ -1,16 +1,17 @@
 //! Unions: the alternatives that accept the type index are tried in turn.
 //!
 //! A union binds no symbols outside of its alternatives and passes the value unchanged. Alternatives that parse text come
-//! last. If a `match` is about the union, the block after it gets the number of the alternative that fits.
+//! last. Once the type of a value is one that a single alternative accepts, a check that fails raises the error of this
+//! alternative; all other failures are those of the union. If a `match` is about the union, the block after it gets the number of the alternative that fits.
 
-use abi_spec::TypeIndex;
 use abi_spec::layout::any;
+use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{Leaf, ParamType};
+use crate::declaration::{Leaf, ParamType, Shape};
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
-use crate::lower::checks::checker::Checker;
+use crate::lower::checks::checker::{Alone, Checker};
 use crate::lower::checks::{devices, steps};
-use crate::resolve::accepted::{Accepted, DYNAMIC, accepted};
+use crate::resolve::accepted::{Accepted, DYNAMIC, accepted, possible};
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
 
@@ -41,12 +42,16 @@ pub(super) fn one_of<'a>(c: &mut Checker<'a, '_>, value: ValueId, types: &'a [Ve
     let children = c.e.function.values[value].children.clone().into_iter().enumerate();
     let mut alternatives: Vec<_> = children.zip(types).collect();
     alternatives.sort_by_key(|((_, child), _)| may_parse(c, *child));
+    let alone = alone(c, value);
     let (count, devices) = (alternatives.len(), devices::noted_devices(c));
     for (nth, ((declared, child), steps)) in alternatives.into_iter().enumerate() {
         let other =
             if nth + 1 == count { c.exits.value(&mut c.e, value) } else { c.e.b.block("other") };
         c.e.known.set_address(child, Some(address));
+        let around = c.exits.other();
+        c.alone = alone[declared].then_some(Alone { value: child, around });
         alternative(c, child, steps, index, other);
+        c.alone = None;
         let number = number_of_type(c, value, declared);
         c.e.b.jump(done, &number);
         if nth + 1 < count {
@@ -55,6 +60,43 @@ pub(super) fn one_of<'a>(c: &mut Checker<'a, '_>, value: ValueId, types: &'a [Ve
         }
     }
     c.e.b.switch_to(done);
+}
+
+/// Returns for each type of a union whether it alone accepts the type indices of its values, so that no other type would
+/// take a value whose contents it refuses.
+fn alone(c: &Checker<'_, '_>, value: ValueId) -> Vec<bool> {
+    let types = c.e.function.values[value].children.iter();
+    let types: Vec<&ParamType> = types.map(|child| c.e.function.values[*child].ty).collect();
+    let is_alone = |(number, ty): (usize, &&ParamType)| {
+        let mut others = types.iter().enumerate().filter(|(other, _)| *other != number);
+        has_contents(ty) && others.all(|(_, other)| !possible(ty).meets(possible(other)))
+    };
+    types.iter().enumerate().map(is_alone).collect()
+}
+
+/// Returns true for types that may refuse a value after its type is checked.
+fn has_contents(ty: &ParamType) -> bool {
+    let is_any = |ty: &ParamType| matches!(ty, ParamType::Leaf(Leaf::Any));
+    match ty {
+        ParamType::Scalar(scalar) => scalar.is_int() && *scalar != Scalar::Int64,
+        ParamType::Tensor(_) | ParamType::Tuple(_) => true,
+        ParamType::Shape(shape) => matches!(shape, Shape::Dims(_)),
+        ParamType::Sequence(_, element) => !is_any(element),
+        ParamType::Mapping(_, types) => !types.iter().all(is_any),
+        ParamType::Leaf(_)
+        | ParamType::Object(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_) => false,
+    }
+}
+
+/// Gives the checks that follow an exit of their own, if the value is of the type of an alternative that alone accepts it.
+pub(super) fn settle(c: &mut Checker<'_, '_>, value: ValueId) {
+    if let Some(alone) = c.alone.take_if(|alone| alone.value == value) {
+        c.exits.set_other(alone.around);
+        steps::set_exit(c, value);
+    }
 }
 
 /// Returns the number of a type as the arguments of the block after a union; none unless a `match` is about it.

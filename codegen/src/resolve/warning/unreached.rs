@@ -67,11 +67,9 @@ fn covers(ty: &ParamType, other: &ParamType) -> bool {
         (ParamType::Leaf(Leaf::Str), ParamType::Literal(literals)) => {
             literals.iter().all(|literal| matches!(literal, Literal::Str(_)))
         }
-        (ParamType::Sequence(kind, of), ParamType::Sequence(other, others)) => {
-            kind == other && covers(of, others)
-        }
-        (ParamType::Mapping(kind, types), ParamType::Mapping(other, others)) => {
-            kind == other && types.iter().zip(&**others).all(|(ty, other)| covers(ty, other))
+        (ParamType::Sequence(_, of), ParamType::Sequence(_, others)) => covers(of, others),
+        (ParamType::Mapping(_, types), ParamType::Mapping(_, others)) => {
+            types.iter().zip(&**others).all(|(ty, other)| covers(ty, other))
         }
         (ParamType::Sequence(_, of), ParamType::Tuple(elements)) => {
             elements.iter().all(|Element { ty, .. }| covers(of, ty))
