@@ -1,6 +1,6 @@
 //! Types of parameters: the values that a parameter accepts.
 
-use abi_spec::Scalar;
+use abi_spec::{Scalar, TypeIndex};
 
 use super::{Dim, Expr, Leaf, Shape, Tensor};
 
@@ -173,9 +173,10 @@ impl ParamType {
 }
 
 impl ObjectClass {
-    /// Returns the type key; `None` for any object.
+    /// Returns the type key; `None` for any object, whose key is `ffi.Object`.
     pub fn key(&self) -> Option<&str> {
         match self {
+            ObjectClass::Key(key) if TypeIndex::OBJECT.type_key() == Some(key) => None,
             ObjectClass::Function => Some("ffi.Function"),
             ObjectClass::Module => Some("ffi.Module"),
             ObjectClass::Tensor => Some("ffi.Tensor"),

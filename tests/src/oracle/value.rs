@@ -10,6 +10,9 @@ use super::expression::elements;
 use super::{Call, Checked, Fault, Found, MISSING, Received, borrowed, quoted, type_name, words};
 use crate::argument::Argument;
 
+/// The class that all classes of objects are derived from.
+const ROOT: &str = "ffi.Object";
+
 impl<'a> Call<'a> {
     /// Checks a value. A missing value binds nothing, but from then on its symbols count as bound by an optional value.
     pub(super) fn value(&mut self, mut received: Received<'a>) -> Checked<()> {
@@ -256,6 +259,7 @@ pub(super) fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Object(ObjectClass::Module) => index == 73,
         ParamType::Object(ObjectClass::Tensor) => index == 70,
         ParamType::Object(ObjectClass::Any) => index >= 64,
+        ParamType::Object(ObjectClass::Key(key)) if key == ROOT => index >= 64,
         // Type indices from 128 on are registered; no object has the index 127.
         ParamType::Object(ObjectClass::Key(_)) => index >= 127,
         ParamType::Sequence(..) => matches!(index, 71 | 75),
@@ -280,7 +284,7 @@ pub(super) fn accepts(ty: &ParamType, index: i32) -> bool {
 
 fn is_instance(ty: &ParamType, given: &Argument) -> bool {
     let ParamType::Object(ObjectClass::Key(key)) = ty else { return true };
-    matches!(given, Argument::Registered(classes) if classes.contains(key))
+    key == ROOT || matches!(given, Argument::Registered(classes) if classes.contains(key))
 }
 
 /// Returns the bytes of text or bytes.
@@ -315,7 +319,7 @@ pub(super) fn numbers(received: &Received<'_>, given: &Argument) -> Checked<Vec<
     }
     let elements = elements_of(given);
     let number = |(index, element): (usize, &Argument)| match words(element) {
-        (1, value) => Ok(value),
+        (1 | 2, value) => Ok(value),
         _ => {
             let at = format!("[{index}]");
             Err(if let Argument::BigInt(value) = element {

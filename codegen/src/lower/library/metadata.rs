@@ -388,7 +388,7 @@ fn param_schema(ty: &ParamType) -> Schema {
 
 fn class_schema(class: &ObjectClass) -> Schema {
     let name: Cow<_> = class.key().map_or("ffi.Object".into(), |key| key.to_owned().into());
-    let is_named = matches!(class, ObjectClass::Key(_));
+    let is_named = matches!(class, ObjectClass::Key(_)) && class.key().is_some();
     let fallback = is_named.then(|| Box::new(Schema::from("ffi.Object")));
     Schema { fallback, ..Schema::new(name, Vec::new()) }
 }

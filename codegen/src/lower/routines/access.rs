@@ -169,7 +169,7 @@ pub(crate) fn same_text(text: Text, other: Text) -> i32 {
 /// list are copied to `buffer`.
 ///
 /// Returns NULL if the value is none of the three, or an array or list of more than [`MAX_RANK`] elements or with an
-/// element that is no integer.
+/// element that is neither integer nor truth.
 #[routine]
 pub(crate) fn numbers(any: &Any, buffer: &Numbers) -> &Numbers {
     let value = borrow(any);
@@ -189,7 +189,7 @@ pub(crate) fn numbers(any: &Any, buffer: &Numbers) -> &Numbers {
     let elements = object.elements;
     for at in 0..size {
         let element = &elements[at];
-        if element.type_index != TypeIndex::INT {
+        if element.type_index != TypeIndex::INT && element.type_index != TypeIndex::BOOL {
             return null;
         }
         buffer.values[at] = element.number;

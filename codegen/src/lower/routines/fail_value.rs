@@ -113,7 +113,7 @@ pub(crate) fn fail_text(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::LiteralText, place_of(subject), expected, found);
 }
 
-/// Raises the error for a shape, array or list with a wrong number of elements or an element that is no integer.
+/// Raises the error for a shape, array or list with a wrong number of elements or an element that is neither integer nor truth.
 #[routine]
 pub(crate) fn fail_numbers(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let failure = failure(subject, indices);
@@ -133,10 +133,10 @@ pub(crate) fn fail_numbers(subject: &Subject, value: &Any, indices: &i64) -> i32
     raise!(failure, Complaint::Size, place, required.size, size);
 }
 
-/// Checks that an element is an integer. Returns 0, or -1 once it has raised.
+/// Checks that an element is an integer or a truth. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn fail_element(failure: Failure, place: u64, at: u64, element: &Any) -> i32 {
-    if element.type_index != TypeIndex::INT {
+    if element.type_index != TypeIndex::INT && element.type_index != TypeIndex::BOOL {
         if is_big_int(element) {
             raise!(failure, Complaint::NumberBig, place, at, element.object);
         }

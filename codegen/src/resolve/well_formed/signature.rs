@@ -152,7 +152,19 @@ impl FormChecker<'_> {
         if key.is_empty() || key.contains(char::is_control) {
             return Err(self.invalid(part, format!("{key:?} is no type key")));
         }
-        Ok(())
+        let mut known = TypeIndex::ALL.iter().filter(|index| index.type_key() == Some(key));
+        match known.next() {
+            Some(&TypeIndex::STR) => {
+                Err(self.invalid(part, "short texts are no objects: use `str`"))
+            }
+            Some(&TypeIndex::BYTES) => {
+                Err(self.invalid(part, "short bytes are no objects: use `bytes`"))
+            }
+            Some(index) if !index.is_object() => {
+                Err(self.invalid(part, format!("{key:?} is no class of objects")))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {
