@@ -23,6 +23,7 @@ use crate::declaration::reserved::{name_fault, spelled_label};
 /// assert_eq!(error.to_string(), text);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// The text does not follow the [grammar](crate::language).
     Syntax {

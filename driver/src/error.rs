@@ -12,6 +12,7 @@ use crate::BackendName;
 
 /// A failure of the input or of the machine. Bugs of this library panic.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// A file could not be read, is not a usable object, or cannot be linked.
     Link {

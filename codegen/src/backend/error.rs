@@ -9,6 +9,7 @@ use crate::ir::Malformed;
 
 /// The error of an emission. After any error but [`Native`](Error::Native) the caller's module is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// The host IR is malformed.
     Malformed(Malformed),

@@ -10,6 +10,7 @@ use crate::printable::Printable;
 
 /// A failure of the inputs or of the machine. Bugs of this library panic.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// A file, or standard input, could not be read.
     Read {

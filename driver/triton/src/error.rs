@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Reason why a kernel of Triton cannot be declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// The metadata is not a JSON object.
     Metadata {

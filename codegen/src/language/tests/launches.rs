@@ -185,8 +185,14 @@ fn meaning() {
             "launch i.\"k\"(x.data, \"s\") grid(1) block(1);",
             "2:1: `\"s\"` is no scalar and no address on the device, as `x.data` is",
         ),
-        ("launch i.\"k\"(c.data) grid(1) block(1);", "2:1: `c` is on cpu, and kernels run on cuda"),
-        ("launch i.\"k\"(n) grid(1) block(1) on c;", "2:1: `c` is on cpu, and kernels run on cuda"),
+        (
+            "launch i.\"k\"(c.data) grid(1) block(1);",
+            "2:1: `c` is on cpu, and this statement is for cuda",
+        ),
+        (
+            "launch i.\"k\"(n) grid(1) block(1) on c;",
+            "2:1: `c` is on cpu, and this statement is for cuda",
+        ),
         ("launch i.\"k\"(n) grid(1) block(1) on n;", "2:1: `n` is no tensor"),
         ("launch i.\"k\"(struct()) grid(1) block(1);", "2:1: a struct has a field"),
         (
@@ -292,7 +298,7 @@ fn meaning() {
             "2:1: the map of `s` has no strides, and `s` is not declared contiguous: give `strides`",
         ),
         ("let m0 = tensormap(x, offset=x, box=[1, 4]);", "2:1: `x` is not an integer"),
-        ("let m0 = tensormap(c, box=[4]);", "2:1: `c` is on cpu, and kernels run on cuda"),
+        ("let m0 = tensormap(c, box=[4]);", "2:1: `c` is on cpu, and this statement is for cuda"),
         ("let m0 = tensormap(n, box=[4]);", "2:1: `n` is no tensor"),
         ("let n = tensormap(x, box=[1, 4]);", "2:1: `n` is the name of something else here"),
         (

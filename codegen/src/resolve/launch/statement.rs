@@ -326,7 +326,7 @@ impl<'a> Block<'_, 'a> {
             (Device::Type(ty), _) if platform.shares(ty) => return Ok(()),
             (Device::Type(ty), _) => {
                 return Err(format!(
-                    "`{}` is on {ty}, and kernels run on {}",
+                    "`{}` is on {ty}, and this statement is for {}",
                     self.name_of(home),
                     platform.device_type()
                 ));
