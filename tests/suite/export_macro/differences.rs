@@ -172,12 +172,6 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         accepts: Only::Macro,
-        functions: &["shape", "optional_shape"],
-        values: &["array(true, 2)"],
-        reason: "a truth value is no extent",
-    },
-    Difference {
-        accepts: Only::Macro,
         functions: &["dtype", "optional_dtype"],
         values: &["\"\"", "bytes(\"\")", "raw(\"\")"],
         reason: "the empty text names no element type",
