@@ -54,6 +54,7 @@ mod system;
 mod systems;
 mod table;
 mod texts;
+mod thrown;
 mod tracebacks;
 mod triton;
 mod unallocated;

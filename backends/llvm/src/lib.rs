@@ -48,8 +48,8 @@
 //! # Limits
 //! * Targets: those of [`Machine`](backend::Machine). Code for aarch64 Linux calls no outlined atomics, so kernels that
 //!   clang compiled without `-mno-outline-atomics` are called, not inlined.
-//! * Emitted functions do not unwind, but for those that [throw](ir::Function::unwinds) exceptions of C++, which have unwind
-//!   tables. All others have such tables on Windows, where nothing else tells who has called.
+//! * Emitted functions have unwind tables, exact at every instruction, and are not `nounwind`: an exception of a kernel in
+//!   C++ passes through them, and what they hold is not released.
 //! * [Long](backend::is_long) functions are not optimised: they have `optnone`.
 //! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of frames above a page, and, where floats are
 //!   used, to `_fltused`, a number by which the C library of Visual C++ notices floats. Neither can be turned off; both

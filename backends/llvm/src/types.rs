@@ -25,14 +25,13 @@ pub(crate) struct Types<'ctx> {
 /// The attributes that emission uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
-    pub(crate) nounwind: Attribute,
     pub(crate) cold: Attribute,
     pub(crate) minsize: Attribute,
     pub(crate) noinline: Attribute,
     pub(crate) optnone: Attribute,
     /// The attribute by which frames above a page touch every page.
     pub(crate) probe: Attribute,
-    /// The attribute by which functions that do not unwind have an unwind table.
+    /// The attribute by which a function has an unwind table, one that is exact at every instruction.
     pub(crate) table: Attribute,
     /// The attribute by which no code becomes a call of a C library's function.
     pub(crate) no_builtins: Attribute,
@@ -109,14 +108,9 @@ impl<'ctx> Types<'ctx> {
     pub(crate) fn describe(&self, function: FunctionValue<'ctx>, source: &ir::Function) {
         let attributes = &self.attributes;
         let mut add = |attribute| function.add_attribute(AttributeLoc::Function, attribute);
-        if !source.unwinds {
-            add(attributes.nounwind);
-        }
+        add(attributes.table);
         if self.facts.probes {
             add(attributes.probe);
-        }
-        if self.facts.tables {
-            add(attributes.table);
         }
         if backend::needs_no_builtins(source) {
             add(attributes.no_builtins);
@@ -198,7 +192,6 @@ impl Attributes {
         };
         let flag = |name| valued(name, 0);
         Attributes {
-            nounwind: flag("nounwind"),
             cold: flag("cold"),
             minsize: flag("minsize"),
             noinline: flag("noinline"),

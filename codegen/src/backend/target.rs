@@ -44,9 +44,6 @@ pub struct Facts {
     /// True if functions with large frames touch every page themselves. Otherwise compilers call a function of the
     /// platform for that.
     pub probes: bool,
-    /// True if a caller is found by the unwind table of a function alone, and by no exception handler without it.
-    /// Elsewhere such tables are for debuggers.
-    pub tables: bool,
     /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`, Cranelift's
     /// `preserve_all`.
     pub preserve_most: bool,
@@ -84,7 +81,6 @@ impl Facts {
         weak: Weak::Protected,
         export: false,
         probes: true,
-        tables: false,
         preserve_most: false,
     };
 
@@ -120,7 +116,6 @@ impl Facts {
             },
             export: format == BinaryFormat::Coff,
             probes: !windows,
-            tables: windows,
             preserve_most: !windows && machine.is_some_and(|machine| machine.preserve_most),
         }
     }

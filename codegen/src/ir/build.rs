@@ -68,7 +68,6 @@ impl<'m> Builder<'m> {
             signature,
             cold: false,
             no_inline: false,
-            unwinds: false,
             blocks: Vec::with_capacity(64),
             values: Vec::with_capacity(128),
             names: Vec::new(),
@@ -107,11 +106,6 @@ impl<'m> Builder<'m> {
     /// Marks the function as never inlined. Cold functions are never inlined either.
     pub fn set_no_inline(&mut self) {
         self.function.no_inline = true;
-    }
-
-    /// Marks the function as one that an exception of C++ may leave.
-    pub fn set_unwinds(&mut self) {
-        self.function.unwinds = true;
     }
 
     /// Adds a word that hints can refer to, and returns its index.

@@ -157,8 +157,6 @@ pub struct Function {
     pub cold: bool,
     /// True if the function is not inlined although it is not cold.
     pub no_inline: bool,
-    /// True if an exception of C++ may leave the function: unwinders find its caller by a table.
-    pub unwinds: bool,
     /// The blocks in layout order; the first is the entry, whose parameters are the function's.
     pub blocks: Vec<BlockData>,
     /// The types and name hints of values.

@@ -173,8 +173,7 @@ pub(super) fn print_function(
     }
     let cold = if function.cold { " cold" } else { "" };
     let no_inline = if function.no_inline { " noinline" } else { "" };
-    let unwinds = if function.unwinds { " unwinds" } else { "" };
-    writeln!(f, "{cold}{no_inline}{unwinds} {{")?;
+    writeln!(f, "{cold}{no_inline} {{")?;
     for (block, data) in function.blocks() {
         printer.block(f, block, data)?;
     }

@@ -127,8 +127,6 @@ enum Heat {
     outline,
     /// Called only after a failure or in an unusual case.
     cold,
-    /// Called only after a failure; an exception leaves it.
-    throwing,
 }
 
 routines! {
@@ -336,7 +334,7 @@ routines! {
     TorchAllocator outline inner, torch::allocate::torch_allocator;
     TorchEnter outline, torch::torch_enter;
     LeaveStream outline, place::leave_stream;
-    TorchThrow throwing, torch::torch_throw;
+    TorchThrow cold, torch::torch_throw;
     TorchBegin cold, torch::register::torch_begin;
     TorchFind cold inner, torch::register::torch_find;
     TorchDefine cold, torch::register::torch_define;
@@ -422,10 +420,6 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loade
         Heat::hot => {}
         Heat::outline => builder.set_no_inline(),
         Heat::cold => builder.set_cold(),
-        Heat::throwing => {
-            builder.set_cold();
-            builder.set_unwinds();
-        }
     }
     match (routine, loader) {
         (Routine::OpenDriver, Loader::Windows) => {

@@ -177,9 +177,9 @@ constexpr auto Guarded(Result (*)(Args...)) {
 template <auto kernel>
 inline constexpr auto guarded = detail::Guarded<kernel>(kernel);
 
-/// Returns the address of a C function, as `jit` and `functions` take it. It must not throw: a host function is code of C,
-/// through which an exception passes without releasing what the function holds. `guarded` makes of a function that throws
-/// one that returns a status.
+/// Returns the address of a C function, as `jit` and `functions` take it. It should not throw: an exception
+/// passes through a host function, by every backend, without releasing what the function holds. `guarded` makes of a
+/// function that throws one that returns a status.
 template <typename Result, typename... Args>
 void* address(Result (*function)(Args...)) {
   return reinterpret_cast<void*>(function);

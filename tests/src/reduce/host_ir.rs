@@ -120,7 +120,7 @@ impl HostIr {
         let of_data = data.iter_mut().flat_map(|data| [&mut data.large, &mut data.listed]);
         let of_functions = functions.iter_mut().flat_map(|function| {
             let of_blocks = function.blocks.iter_mut().map(|block| &mut block.cold);
-            let own = [&mut function.cold, &mut function.no_inline, &mut function.unwinds];
+            let own = [&mut function.cold, &mut function.no_inline];
             of_blocks.chain(own)
         });
         of_data.chain(of_functions).filter(|mark| **mark).for_each(|mark| {

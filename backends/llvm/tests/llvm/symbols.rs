@@ -342,9 +342,9 @@ fn linkage_and_attributes_say_what_is_true() {
         kinds.sort_unstable();
         kinds
     };
-    assert_eq!(flags("entry"), (NativeLinkage::External, kinds(&["nounwind"])));
-    assert_eq!(flags("step"), (NativeLinkage::Internal, kinds(&["nounwind"])));
-    let cold = kinds(&["nounwind", "cold", "minsize", "noinline"]);
+    assert_eq!(flags("entry"), (NativeLinkage::External, kinds(&["uwtable"])));
+    assert_eq!(flags("step"), (NativeLinkage::Internal, kinds(&["uwtable"])));
+    let cold = kinds(&["uwtable", "cold", "minsize", "noinline"]);
     assert_eq!(flags("rare"), (NativeLinkage::Internal, cold));
-    assert_eq!(flags("called"), (NativeLinkage::Internal, kinds(&["nounwind", "noinline"])));
+    assert_eq!(flags("called"), (NativeLinkage::Internal, kinds(&["uwtable", "noinline"])));
 }

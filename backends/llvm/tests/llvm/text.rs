@@ -54,21 +54,21 @@ const SAMPLE: &str = r#"@table.local = internal alias [8 x i8], ptr @table
 
 declare i32 @kernel(i64, i32, double)
 
-; Function Attrs: nounwind
+; Function Attrs: uwtable
 define internal i64 @helper(i64 %p0, i64 %p1) #0 {
 entry:
   %v2 = add i64 %p0, %p1
   ret i64 %v2
 }
 
-; Function Attrs: nounwind
+; Function Attrs: uwtable
 define i64 @other(i64 %p0, i64 %p1) #0 {
 entry:
   %v2 = add i64 %p0, %p1
   ret i64 %v2
 }
 
-; Function Attrs: nounwind
+; Function Attrs: uwtable
 define i64 @entry(i64 %p0, i32 %p1) #0 {
 entry:
   %v3 = load i64, ptr @outside, align 8
@@ -89,7 +89,7 @@ good2:                                            ; preds = %entry
   ret i64 %v17
 }
 
-attributes #0 = { nounwind "probe-stack"="inline-asm" }
+attributes #0 = { uwtable "probe-stack"="inline-asm" }
 
 !0 = !{!"branch_weights", i32 1, i32 2000}
 "#;

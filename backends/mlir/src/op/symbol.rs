@@ -170,9 +170,6 @@ impl<'c> Ops<'c> {
         function: &ir::Function,
     ) -> Vec<(&'static str, Attribute<'c>)> {
         let mut attributes = Vec::new();
-        if !function.unwinds {
-            attributes.push(("no_unwind", self.unit));
-        }
         attributes.extend(self.processor.iter().flatten());
         let is_long = backend::is_long(function);
         if function.cold || function.no_inline || is_long {
@@ -189,10 +186,8 @@ impl<'c> Ops<'c> {
         if backend::needs_no_builtins(function) {
             words.push(list(&["no-builtins", ""].map(|word| self.string(word))));
         }
-        if self.facts.tables {
-            // The kind of table that is exact at every instruction.
-            words.push(list(&["uwtable", "2"].map(|word| self.string(word))));
-        }
+        // The kind of table that is exact at every instruction.
+        words.push(list(&["uwtable", "2"].map(|word| self.string(word))));
         if self.facts.probes {
             words.push(list(&["probe-stack", "inline-asm"].map(|word| self.string(word))));
         }

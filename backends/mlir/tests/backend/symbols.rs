@@ -123,7 +123,7 @@ fn result_is_extended_only_if_the_platform_promises_it() {
 fn export_is_defined_where_it_is_declared() {
     let text = emitted("llvm.func @f(i64) -> i64", &caller("f", "kernel"));
     assert_eq!(count(&text, "@f("), 1, "{text}");
-    assert!(text.contains("llvm.func @f(%arg0: i64) -> i64 attributes {no_unwind, "), "{text}");
+    assert!(text.contains("llvm.func @f(%arg0: i64) -> i64 attributes {passthrough = "), "{text}");
     let text = emitted("llvm.func extern_weak @f(i64) -> i64", &caller("f", "kernel"));
     assert!(text.contains("llvm.func @f(%arg0: i64)"), "{text}");
     let text = emitted("llvm.mlir.global external @version() : i32", &every());

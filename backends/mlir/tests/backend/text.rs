@@ -70,7 +70,7 @@ fn reads_well() {
     assert_eq!(
         body,
         "  llvm.func @kernel(i64, !llvm.ptr) -> i64
-  llvm.func @f(%p0: i64) -> i64 attributes {no_unwind, passthrough = [[\"probe-stack\", \"inline-asm\"]]} {
+  llvm.func @f(%p0: i64) -> i64 attributes {passthrough = [[\"uwtable\", \"2\"], [\"probe-stack\", \"inline-asm\"]]} {
     %v1 = llvm.mlir.constant(1 : i64) : i64
     %v2 = llvm.mlir.zero : !llvm.ptr
     %v3 = llvm.call @kernel(%p0, %v2) : (i64, !llvm.ptr) -> i64

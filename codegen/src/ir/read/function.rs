@@ -27,7 +27,6 @@ pub(super) fn function(
         signature,
         cold: false,
         no_inline: false,
-        unwinds: false,
         blocks: Vec::new(),
         values: Vec::new(),
         names: Vec::new(),
@@ -84,7 +83,6 @@ impl Body<'_> {
         }
         self.function.cold = cursor.keyword("cold");
         self.function.no_inline = cursor.keyword("noinline");
-        self.function.unwinds = cursor.keyword("unwinds");
         cursor.expect("{")?;
         cursor.end()?;
         Ok(params)

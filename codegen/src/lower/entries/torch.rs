@@ -106,7 +106,6 @@ fn start<'m, 'a>(
     let signature = Signature::new(&[Type::Ptr, Type::I64, Type::I64], None);
     let name = format!("tvm_ffi_codegen.operator.{}", operator.name);
     let mut b = Builder::function(module, &name, Linkage::Local, signature);
-    b.set_unwinds();
     b.about(operator.schema.clone());
     for (index, name) in ["stack", "inputs", "outputs"].into_iter().enumerate() {
         let param = b.param(index);

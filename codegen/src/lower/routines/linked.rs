@@ -194,7 +194,7 @@ pub fn is_linked_routine(symbol: &str) -> bool {
 fn stays(routine: Routine) -> bool {
     match routine.heat() {
         Heat::hot => true,
-        Heat::outline | Heat::cold | Heat::throwing => false,
+        Heat::outline | Heat::cold => false,
     }
 }
 
