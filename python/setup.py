@@ -8,12 +8,16 @@ and not maturin, which builds one crate and no headers. `TVM_FFI_CODEGEN_PROFILE
 `tests/release` builds for an older glibc.
 
 The source distribution is the workspace without its examples and tests; `release/backend.py` builds this folder of it.
+With `SOURCE_DATE_EPOCH` it depends on the sources alone.
 """
 
+import gzip
 import json
 import os
 import shutil
 import subprocess
+import tarfile
+import time
 import tomllib
 from pathlib import Path
 
@@ -109,13 +113,35 @@ class Source(sdist):
         manifest = (WORKSPACE / "Cargo.toml").read_text()
         for folder in UNPACKED:
             manifest = manifest.replace(f'"{folder}", ', "")
-        for file in tracked(["Cargo.lock", *tomllib.loads(manifest)["workspace"]["members"]]):
+        for file in tracked(["Cargo.lock", "LICENSE", *tomllib.loads(manifest)["workspace"]["members"]]):
             (root / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(WORKSPACE / file, root / file)
         (root / "Cargo.toml").write_text(manifest)
         (root / "pyproject.toml").write_text(ROOT)
+        shutil.copy2(HERE / "README.md", root)
         # Removes from the lock file what only the other members need.
         subprocess.run(["cargo", "update", "-q", "--workspace"], cwd=root, check=True)
+
+    def make_archive(
+        self, base_name: str, format: str, root_dir: str | None = None, base_dir: str | None = None, **_: object
+    ) -> str:
+        """Writes the archive without what differs from one machine to another: owners, rights and times of files."""
+        if format != "gztar" or base_dir is None:
+            raise ValueError("the source distribution is a `gztar`")
+        made = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+        def entry(info: tarfile.TarInfo) -> tarfile.TarInfo:
+            runs = info.isdir() or info.mode & 0o100
+            info.mtime, info.mode = made, 0o755 if runs else 0o644
+            info.uid, info.gid, info.uname, info.gname = 0, 0, "", ""
+            return info
+
+        name = f"{base_name}.tar.gz"
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        with open(name, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=made) as packed:
+            with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                archive.add(Path(root_dir or ".", base_dir), base_dir, filter=entry)
+        return name
 
 
 class Platform(Distribution):
