@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, assert_type
 
 import tvm_ffi_codegen
@@ -19,6 +21,13 @@ def test_functions_are_callables() -> None:
     # Checkers take what follows a call for reachable.
     assert_type(result, Any)
     assert result == 42
+
+
+def test_the_version_is_that_of_the_crates() -> None:
+    assert_type(tvm_ffi_codegen.__version__, str)
+    manifest = tomllib.loads((Path(__file__).parents[2] / "Cargo.toml").read_text())
+    assert tvm_ffi_codegen.__version__ == manifest["workspace"]["package"]["version"]
+    assert "__version__" in dir(tvm_ffi_codegen)
 
 
 def test_what_the_decorator_returns_is_a_callable() -> None:
