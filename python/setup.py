@@ -35,6 +35,14 @@ LIBRARY = Path("tvm_ffi_codegen", "libtvm_ffi_codegen.so")
 CALLER = Path("tvm_ffi_codegen", "libtvm_ffi_codegen_call.so")
 HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
 
+# Where Debian and Ubuntu put LLVM 22, and the variables by which the crates of LLVM and MLIR find it rather than whatever
+# version is on the path: `.cargo/config.toml` of the repository has both, and is no part of the source distribution, since
+# it says so to systems that have LLVM elsewhere, too.
+LLVM = Path("/usr/lib/llvm-22")
+PREFIXES = ("LLVM_SYS_221_PREFIX", "MLIR_SYS_220_PREFIX", "TABLEGEN_220_PREFIX")
+NO_RUST = """
+Building this package needs Rust, and there is no `cargo` on the path: https://rustup.rs installs both. A wheel for this
+machine needs neither, if there is one."""
 # Members of the workspace that the package is not built of.
 UNPACKED = ("examples", "tests")
 # `pyproject.toml` at the root of the source distribution.
@@ -46,17 +54,25 @@ backend-path = ["python/release"]
 """
 
 
-def cargo(crates: tuple[str, ...], features: str) -> tuple[dict[str, Path], list[Path]]:
+def cargo(*arguments: str, cwd: Path = HERE) -> str:
+    """Runs cargo in a folder; returns what it prints."""
+    if shutil.which("cargo") is None:
+        raise SystemExit(NO_RUST)
+    environment = {**(dict.fromkeys(PREFIXES, str(LLVM)) if LLVM.is_dir() else {}), **os.environ}
+    command = ["cargo", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def compiled(crates: tuple[str, ...], features: str) -> tuple[dict[str, Path], list[Path]]:
     """Builds crates in one go, so that what they share is compiled once, with features of the first; returns the paths of
     their libraries and of the folders of build scripts."""
     profile = os.environ.get("TVM_FFI_CODEGEN_PROFILE", "release")
-    command = ["cargo", "build", "--locked", "--lib", "--profile", profile]
+    command = ["build", "--locked", "--lib", "--profile", profile]
     command += ["--features", " ".join(f"{crates[0]}/{name}" for name in features.replace(",", " ").split())]
     for crate in crates:
         command += ["-p", crate, "--config", f"profile.{profile}.package.{crate}.strip='symbols'"]
     command += ["--message-format", "json-render-diagnostics"]
-    output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
-    messages = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    messages = [json.loads(line) for line in cargo(*command).splitlines() if line.startswith("{")]
     artifacts = [message for message in messages if message["reason"] == "compiler-artifact"]
     files = {artifact["target"]["name"]: map(Path, artifact["filenames"]) for artifact in artifacts}
     libraries = {
@@ -72,7 +88,7 @@ def built() -> dict[Path, Path]:
     their paths by their places in the package."""
     if given := os.environ.get("TVM_FFI_CODEGEN_FILES"):
         return {place: Path(given, place.name) for place in (LIBRARY, HEADER, CALLER)}
-    libraries, folders = cargo((CRATE, CALLER_CRATE), os.environ.get("TVM_FFI_CODEGEN_FEATURES", ""))
+    libraries, folders = compiled((CRATE, CALLER_CRATE), os.environ.get("TVM_FFI_CODEGEN_FEATURES", ""))
     headers = [folder / "include" / HEADER.name for folder in folders]
     header = next(file for file in headers if file.is_file())
     return {LIBRARY: libraries[CRATE], HEADER: header, CALLER: libraries[CALLER_CRATE]}
@@ -120,7 +136,7 @@ class Source(sdist):
         (root / "pyproject.toml").write_text(ROOT)
         shutil.copy2(HERE / "README.md", root)
         # Removes from the lock file what only the other members need.
-        subprocess.run(["cargo", "update", "-q", "--workspace"], cwd=root, check=True)
+        cargo("update", "-q", "--workspace", cwd=root)
 
     def make_archive(
         self, base_name: str, format: str, root_dir: str | None = None, base_dir: str | None = None, **_: object
