@@ -34,6 +34,7 @@ CALLER_CRATE = "tvm-ffi-codegen-call"
 LIBRARY = Path("tvm_ffi_codegen", "libtvm_ffi_codegen.so")
 CALLER = Path("tvm_ffi_codegen", "libtvm_ffi_codegen_call.so")
 HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
+CMAKE = Path("tvm_ffi_codegen", "lib", "cmake", "tvm_ffi_codegen")
 
 # Where Debian and Ubuntu put LLVM 22, and the variables by which the crates of LLVM and MLIR find it rather than whatever
 # version is on the path: `.cargo/config.toml` of the repository has both, and is no part of the source distribution, since
@@ -102,13 +103,17 @@ def tracked(folders: list[str]) -> list[Path]:
 
 
 class Build(build_py):
-    """Adds the shared object and the header to the package."""
+    """Adds the shared object, the header and the files for CMake to the package."""
 
     def run(self) -> None:
         super().run()
         folder = HERE if self.editable_mode else Path(self.build_lib)
         for place, made in built().items():
             shutil.copyfile(made, folder / place)
+        (folder / CMAKE).mkdir(parents=True, exist_ok=True)
+        for file in sorted((HERE / "release").glob("*.cmake")):
+            text = file.read_text().replace("@VERSION@", self.distribution.get_version())
+            (folder / CMAKE / file.name).write_text(text)
 
 
 class Wheel(bdist_wheel):
