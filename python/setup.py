@@ -16,6 +16,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import time
 import tomllib
@@ -34,6 +35,7 @@ CALLER_CRATE = "tvm-ffi-codegen-call"
 LIBRARY = Path("tvm_ffi_codegen", "libtvm_ffi_codegen.so")
 CALLER = Path("tvm_ffi_codegen", "libtvm_ffi_codegen_call.so")
 HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
+NOTICES = "THIRD-PARTY.txt"
 CMAKE = Path("tvm_ffi_codegen", "lib", "cmake", "tvm_ffi_codegen")
 
 # Where Debian and Ubuntu put LLVM 22, and the variables by which the crates of LLVM and MLIR find it rather than whatever
@@ -64,12 +66,25 @@ def cargo(*arguments: str, cwd: Path = HERE) -> str:
     return subprocess.run(command, cwd=cwd, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def compiled(crates: tuple[str, ...], features: str) -> tuple[dict[str, Path], list[Path]]:
-    """Builds crates in one go, so that what they share is compiled once, with features of the first; returns the paths of
-    their libraries and of the folders of build scripts."""
+def features() -> str:
+    """Returns the features that are asked for, as cargo takes them."""
+    names = os.environ.get("TVM_FFI_CODEGEN_FEATURES", "").replace(",", " ").split()
+    return " ".join(f"{CRATE}/{name}" for name in names)
+
+
+def notices() -> str:
+    """Returns the licences of what the libraries hold: see `release/notices.py`."""
+    target = os.environ.get("CARGO_BUILD_TARGET", "")
+    command = [sys.executable, str(HERE / "release" / "notices.py"), "--features", features(), "--target", target]
+    command += [CRATE, CALLER_CRATE]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+
+
+def compiled(crates: tuple[str, ...]) -> tuple[dict[str, Path], list[Path]]:
+    """Builds crates in one go, so that what they share is compiled once; returns the paths of their libraries and of the
+    folders of build scripts."""
     profile = os.environ.get("TVM_FFI_CODEGEN_PROFILE", "release")
-    command = ["build", "--locked", "--lib", "--profile", profile]
-    command += ["--features", " ".join(f"{crates[0]}/{name}" for name in features.replace(",", " ").split())]
+    command = ["build", "--locked", "--lib", "--profile", profile, "--features", features()]
     for crate in crates:
         command += ["-p", crate, "--config", f"profile.{profile}.package.{crate}.strip='symbols'"]
     command += ["--message-format", "json-render-diagnostics"]
@@ -89,7 +104,7 @@ def built() -> dict[Path, Path]:
     their paths by their places in the package."""
     if given := os.environ.get("TVM_FFI_CODEGEN_FILES"):
         return {place: Path(given, place.name) for place in (LIBRARY, HEADER, CALLER)}
-    libraries, folders = compiled((CRATE, CALLER_CRATE), os.environ.get("TVM_FFI_CODEGEN_FEATURES", ""))
+    libraries, folders = compiled((CRATE, CALLER_CRATE))
     headers = [folder / "include" / HEADER.name for folder in folders]
     header = next(file for file in headers if file.is_file())
     return {LIBRARY: libraries[CRATE], HEADER: header, CALLER: libraries[CALLER_CRATE]}
@@ -123,6 +138,16 @@ class Wheel(bdist_wheel):
         machine, _, system, *_ = [*os.environ.get("CARGO_BUILD_TARGET", "").split("-"), "", ""]
         platform = f"linux_{machine}" if system == "linux" else super().get_tag()[2]
         return "py3", "none", platform
+
+    def write_wheelfile(self, wheelfile_base: str, *arguments: str) -> None:
+        """Adds the licences of other people's code to those of the package. The metadata are there."""
+        super().write_wheelfile(wheelfile_base, *arguments)
+        licences, metadata = Path(wheelfile_base, "licenses"), Path(wheelfile_base, "METADATA")
+        licences.mkdir(exist_ok=True)
+        (licences / NOTICES).write_text(notices(), encoding="utf-8")
+        named = "License-File: LICENSE\n"
+        text = metadata.read_text(encoding="utf-8")
+        metadata.write_text(text.replace(named, f"{named}License-File: {NOTICES}\n", 1), encoding="utf-8")
 
 
 class Source(sdist):
