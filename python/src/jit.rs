@@ -12,8 +12,8 @@ use std::os::{fd::AsRawFd as _, unix::fs::symlink};
 use std::path::Path;
 
 use ::jit::{
-    Arg, ArrayObject, Compiled, Context, Error, FfiFunction, IntoArg, Jit, JitOptions, Returned,
-    runtime,
+    Arg, ArrayObject, Compiled, Context, Error, FfiFunction, IntoArg, Jit, JitOptions, Observers,
+    Returned, runtime,
 };
 use abi_spec::TypeIndex;
 use codegen::{Inquiry, Library};
@@ -84,6 +84,7 @@ struct Job<'t> {
     library: Library,
     kernels: Vec<(String, usize)>,
     request: Request,
+    observers: Observers,
     cache: Option<Cache>,
 }
 
@@ -94,7 +95,7 @@ impl<'t> Job<'t> {
         options: &Returned,
         known: &[&str],
     ) -> Result<Job<'t>, Fault> {
-        let Options { mut request, raising, cache } = Options::read(options, known)?;
+        let Options { mut request, raising, observers, cache } = Options::read(options, known)?;
         request.form = Form::Shared;
         request.in_process = true;
         let cache = cache.map(Cache::new);
@@ -111,7 +112,7 @@ impl<'t> Job<'t> {
         let kernels = entries(kernels)?.into_iter().map(address);
         let kernels = kernels.collect::<Result<Vec<_>, Fault>>()?;
         request.load()?;
-        Ok(Job { text, library, kernels, request, cache })
+        Ok(Job { text, library, kernels, request, observers, cache })
     }
 
     /// Compiles with the JIT. The code keeps `kept`.
@@ -121,7 +122,8 @@ impl<'t> Job<'t> {
     unsafe fn in_process(&self, kept: Option<FfiFunction>) -> Result<Compiled, Fault> {
         let codegen::Options { metadata, unchecked, .. } = self.request.lowering();
         let lowering = codegen::Options { metadata, unchecked, ..Jit::OPTIONS };
-        let mut jit = Jit::with_options(JitOptions { lowering, ..JitOptions::default() })?;
+        let options = JitOptions { lowering, observers: self.observers, ..JitOptions::default() };
+        let mut jit = Jit::with_options(options)?;
         for (name, address) in &self.kernels {
             // SAFETY: as required above.
             jit = unsafe { jit.kernel_at(name, *address as *const u8) };

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use abi_spec::TypeIndex;
 use driver::{File, Request};
-use jit::Returned;
+use jit::{Observers, Returned};
 
 use crate::fault::Fault;
 use crate::ffi::{entries, expected};
@@ -55,15 +55,19 @@ pub(crate) const JIT: &[&str] = &[
     "register",
     "metadata",
     "unchecked",
+    OBSERVERS,
     CACHE,
 ];
 
 /// Options of `functions`.
 pub(crate) const FUNCTIONS: &[&str] =
-    &[RAISING, "images", "prepare", "entry", "metadata", "unchecked"];
+    &[RAISING, "images", "prepare", "entry", "metadata", "unchecked", OBSERVERS];
 
 /// The option that only these two have: the names of the kernels that may leave an error behind.
 const RAISING: &str = "raising";
+
+/// The other option that only these two have: the tools that learn of the functions.
+const OBSERVERS: &str = "observers";
 
 /// The option that only `jit` has: the folder that keeps linked libraries.
 const CACHE: &str = "cache";
@@ -75,6 +79,8 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     /// The kernels that may leave an error behind.
     pub(crate) raising: Vec<String>,
+    /// The tools that learn of functions that the JIT compiles.
+    pub(crate) observers: Observers,
     /// The folder that keeps linked libraries.
     pub(crate) cache: Option<PathBuf>,
 }
@@ -143,6 +149,7 @@ impl Options {
             }
             CACHE => self.cache = Some(path(value.text()?)),
             RAISING => self.raising = value.texts()?,
+            OBSERVERS => self.observers = value.observers()?,
             name => return Err(Fault::internal(format!("option {name} has no field"))),
         }
         Ok(())
@@ -195,6 +202,15 @@ impl<'a> Value<'a> {
     fn texts(self) -> Result<Vec<String>, Fault> {
         let texts = self.elements()?.into_iter();
         texts.map(|(what, one)| text(&what, &one).map(str::to_owned)).collect()
+    }
+
+    /// Returns the tools whose names an array has.
+    fn observers(self) -> Result<Observers, Fault> {
+        self.texts()?.iter().try_fold(Observers::default(), |observers, name| match &**name {
+            "debugger" => Ok(Observers { debugger: true, ..observers }),
+            "profiler" => Ok(Observers { profiler: true, ..observers }),
+            name => Err(self.wrong(format!("no observer {name:?}, expected debugger or profiler"))),
+        })
     }
 
     /// Returns an array of paths and contents.

@@ -205,6 +205,39 @@ def test_read_only_memory_is_refused_with_what_to_do(row: int, monkeypatch: pyte
     raises(BufferError, "Mismatched xs[1].data on argument #1", lambda: nested(1, [2, array], np.zeros(3, "float32")))
 
 
+# A parameter that takes no tensor, and what its error says of an array of NumPy, of a list with one, and of a masked value.
+NO_TENSORS: list[tuple[str, str, str]] = [
+    ("x: int64", "x on argument #1", "expected int64 but got"),
+    ("x: bool", "x on argument #1", "expected bool but got"),
+    ("x: Union[int64, str]", "x on argument #1", "expected Union[int64, str] but got"),
+    ("x: Optional[float64]", "x on argument #1", "expected Optional[float64] but got"),
+    ("x: Map[str, int64]", "x on argument #1", "expected Map but got"),
+    ("x: ptr", "x on argument #1", "expected ptr but got"),
+]
+
+
+@pytest.mark.parametrize(("param", "where", "expected"), NO_TENSORS)
+def test_a_read_only_array_is_an_array_where_no_tensor_can_be(
+    param: str, where: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.arange(3, dtype="float32")
+    fixed = array.copy()
+    fixed.setflags(write=False)
+    for caller in (_calls._caller(), None):
+        monkeypatch.setattr(_calls, "_caller", lambda: caller)
+        function = codegen.jit(f"f(y: Any, {param}) -> None = {{}};").f
+        for argument, kind in [(array, "Tensor"), (fixed, "Tensor"), (np.ma.masked, "Tensor"), ([1, fixed], "Array")]:
+            with pytest.raises(TypeError) as error:
+                function(None, argument)
+            said = str(error.value)
+            assert f"Mismatched type of {where} " in said and said.endswith(f", {expected} {kind}")
+        # An array that a parameter before it could take, as one that may be written to, is refused first.
+        raises(BufferError, "Mismatched y.data on argument #0", lambda: function(fixed, fixed))
+    listed = codegen.jit("f(x: Array[int64]) -> None = {};").f
+    with pytest.raises(TypeError, match=r"x\[1\] on argument #0 .* expected int64 but got Tensor"):
+        listed((1, fixed))
+
+
 def test_other_errors_of_buffers_stay_what_they_are() -> None:
     calls: list[int] = []
 

@@ -46,6 +46,24 @@ def test_kernels_are_files() -> None:
         assert adds_one(module) and module.f(1) == 2
 
 
+def test_profilers_and_debuggers_know_what_is_asked_for() -> None:
+    """What the JIT's own tests try with GDB and `perf`; here it is that the option reaches it."""
+    script = """if True:
+        import os, tvm_ffi_codegen
+        from pathlib import Path
+        path = Path(f"/tmp/perf-{os.getpid()}.map")
+        made = [
+            tvm_ffi_codegen.jit(f"f_{name}(n: int64) -> int64 = {{ return n; }};", observers=observers)
+            for name, observers in [("none", ()), ("debugger", ["debugger"]), ("both", ["debugger", "profiler"])]
+        ]
+        module = tvm_ffi_codegen.jit("f_module(n: int64) -> int64 = { return n; };", observers=["profiler"]).module()
+        print([name for name in ("none", "debugger", "both", "module") if f"_f_{name}\\n" in path.read_text()])
+        path.unlink()
+    """
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "['both', 'module']\n"
+
+
 def test_kernels_of_every_sort_in_one_module() -> None:
     text = "f(n: int64) -> int64 = { let a: int64 = g(n); let b: int64 = h(a); let c: int64 = i(b); return c; };"
     source = "long long {}(long long n) {{ return n * {}; }}"

@@ -65,7 +65,7 @@ def test_unknown_options() -> None:
     )
     raises(
         ValueError,
-        'unknown option "linker", expected one of link, rpath, raising, images',
+        'unknown option "linker", expected one of link, rpath, raising, images, imports, prepare, entry, register, metadata, unchecked, observers, cache',
         lambda: surface.jit(ADD_ONE, {}, {"linker": "cc"}),
     )
     raises(TypeError, "options.keys[0]", lambda: surface.emit(ADD_ONE, {1: 2}))
@@ -138,6 +138,14 @@ def test_types_of_options() -> None:
         "option link[1], expected str or bytes but got int",
         lambda: emit(form="shared", link=[OBJECT, 1]),
     )
+
+
+def test_observers_have_names() -> None:
+    text = "Mismatched type of option observers, expected Array but got str"
+    raises(TypeError, text, lambda: codegen.jit("", observers="profiler"))
+    text = 'option observers: no observer "gdb", expected debugger or profiler'
+    raises(ValueError, text, lambda: codegen.jit("", observers=["gdb"]))
+    raises(ValueError, 'unknown option "observers"', lambda: emit(observers=["debugger"]))
 
 
 def test_values_of_options() -> None:

@@ -26,11 +26,14 @@ from ._api import Diagnostic, check, describe, emit, inspect, jit, link, load
 from ._function import function
 from ._functions import Functions
 from ._kernels import C
-from ._library import InternalError, include_dir, library_path
+from ._library import InternalError, include_dir, library_path, version
 from ._stub import stub
 
 if TYPE_CHECKING:
     from . import build, frameworks, triton
+
+__version__: str
+"""The version of the shared object, which is that of the package."""
 
 __all__ = [
     "C",
@@ -53,11 +56,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the modules that not everybody needs, a half of the package, where they are used first."""
+    """Imports the modules that not everybody needs, a half of the package, where they are used first, and asks the shared
+    object for its version."""
+    if name == "__version__":
+        return version()
     if name in ("build", "frameworks", "triton"):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "__version__"])

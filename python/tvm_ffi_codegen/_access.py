@@ -6,6 +6,7 @@ change, though what JAX exports does not say so.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -28,6 +29,13 @@ def lent(argument: Any) -> Any:
     return numpy.asarray(_Memory(argument)).view(argument.dtype)
 
 
+def _all_lent(argument: Any) -> Any:
+    """Lends an array, and those that a list or tuple of Python has."""
+    if isinstance(argument, (list, tuple)):
+        return [_all_lent(entry) for entry in argument]
+    return lent(argument)
+
+
 class _Memory:
     """The memory of a read-only array of NumPy, as an array that may be written to."""
 
@@ -37,17 +45,27 @@ class _Memory:
         self._array = array
 
 
-def refusal(declared: Mapping[str, Any]) -> Callable[[Sequence[Any], bool], None]:
+# The words of types that some tensor has.
+_TAKING = {"Tensor", "Object", "Any", "handle"}
+
+
+def refusal(function: Callable[..., Any], declared: Mapping[str, Any]) -> Callable[[Sequence[Any], bool], None]:
     """Returns a callable that is given the arguments of a call, and raises the error of the first one whose memory is
     read-only where that cannot be. `declared` is the declaration in the metadata of the function. Before a call only types
-    say so, afterwards, if an argument could not be exported, it is the first one that cannot be."""
+    say so, afterwards, if an argument could not be exported, it is the first one that cannot be. Where no tensor can be, the
+    error is the function's, which says that of every tensor."""
     params: Sequence[Mapping[str, Any]] = declared["params"]
+    takes = [not _TAKING.isdisjoint(re.findall(r"\w+", param["type"])) for param in params]
 
     def refuse(arguments: Sequence[Any], failed: bool) -> None:
         for index, argument in enumerate(arguments):
-            param = params[min(index, len(params) - 1)]
+            place = min(index, len(params) - 1)
+            param = params[place]
             for path, one in _arrays(param["name"], argument):
                 is_read_only = is_fixed(type(one)) or (failed and _is_read_only(one))
+                if failed and is_read_only and not takes[place] and not _fails(lent(one)):
+                    # No function runs with a tensor in this place.
+                    function(*map(_all_lent, arguments))
                 hint = _hint(param, one) if is_read_only else None
                 if hint is not None:
                     got = f"expected memory that may be written to but got a read-only {_named(type(one))}"

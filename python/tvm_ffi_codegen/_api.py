@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Form = Literal["resolved", "ir", "native", "bitcode", "object", "shared", "header", "html"]
 Routines = Literal["embedded", "linked", "once"]
 Group = Literal["shape", "strides", "device", "alignment"]
+Observer = Literal["debugger", "profiler"]
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,7 @@ def jit(
     register: str | Sequence[str] | None = None,
     metadata: bool = True,
     unchecked: Iterable[Group] = (),
+    observers: Iterable[Observer] = (),
 ) -> Functions:
     """Compiles declarations, a text or a `build.Library`, into this process.
 
@@ -220,6 +222,10 @@ def jit(
     crashes. An exception in a function of `ctypes` that is written in Python is raised by the call.
 
     `register` names hosts besides TVM FFI that call the functions, as for `emit`; `frameworks` hands the functions to them.
+
+    `observers` are tools that then know functions by name: "debugger", GDB and LLDB, which also know the lines of
+    declarations that have locations, and "profiler", `perf` and others that read `/tmp/perf-PROCESS.map`. They learn of
+    what is compiled into memory, and not of what is linked.
 
     The code, and with it the references to the kernels, is freed with the last of the functions and of those that they
     return; where files are linked, or `imports` or `register` are given, it is kept for the rest of the process. Equal code
@@ -260,6 +266,7 @@ def jit(
             "register": register,
             "metadata": metadata,
             "unchecked": unchecked,
+            "observers": observers,
         }
     )
     kept = [*kernels.values(), *guards.values()]
@@ -324,7 +331,7 @@ def _call(name: str, *arguments: Any) -> Any:
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options that are not None or empty, as the shared object takes them."""
-    lists = {"features", "unchecked", "exports", "rpath"}
+    lists = {"features", "unchecked", "observers", "exports", "rpath"}
     tables = {"images", "imports"}
     given: dict[str, Any] = {}
     for name, value in options.items():

@@ -49,7 +49,7 @@ def native(
     except (SyntaxError, ValueError):
         return function
     variadic = any(param.variadic for param in params)
-    convert, refuse = _lending(function, params), refusal(declared)
+    convert, refuse = _lending(function, params), refusal(function, declared)
     if caller is None:
         return _Written(_signature(name, params), _text(declared["signature"], docs), function, convert, refuse)
     made: Callable[..., Any] = caller.callable(

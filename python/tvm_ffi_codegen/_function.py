@@ -11,7 +11,7 @@ from ._kernels import Path_
 
 def function(
     declaration: str, *, images: Mapping[str, Path_ | bytes] | None = None, **options: Any
-) -> Callable[[Callable[[], Any]], Any]:
+) -> Callable[[Callable[[], Any]], Callable[..., Any]]:
     """Compiles a declaration of one function with the kernel that the decorated Python function returns.
 
         @tvm_ffi_codegen.function("add_one(x: Tensor([n], float32)) -> None = k(x.data, n);")
@@ -22,7 +22,7 @@ def function(
     images like kernels, unless `images` has them; the other options are those of `jit`.
     """
 
-    def of(make: Callable[[], Any]) -> Any:
+    def of(make: Callable[[], Any]) -> Callable[..., Any]:
         described = _api.describe(declaration)
         names = [one["name"] for one in described["functions"]]
         if len(names) != 1:

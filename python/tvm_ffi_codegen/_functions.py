@@ -60,7 +60,8 @@ class Functions:
     def __dir__(self) -> Iterable[str]:
         return [*self, *(name for name in ("module",) if name not in self)]
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        # Python asks for what is not there. The type is that of what is: checkers know no declarations.
         raise AttributeError(f"no function {name!r}: there is {', '.join(self) or 'none'}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

@@ -48,3 +48,8 @@ def library() -> tvm_ffi.Module:
         if name not in tvm_ffi.core.ERROR_NAME_TO_TYPE:
             tvm_ffi.register_error(name, kind)
     return tvm_ffi.load_module(path)
+
+
+def version() -> str:
+    """Returns the version of the shared object, such as `0.1.0`: that of the crates and the package."""
+    return str(library().version())

@@ -4,8 +4,13 @@
         $(python3 -m tvm_ffi_codegen.config --cxxflags --ldflags --libs)
 
 `tvm_ffi_codegen.h` declares the functions for C, `tvm_ffi_codegen.hpp` typed ones on the C++ API of TVM FFI, and
-`tvm_ffi_codegen/build.hpp` has declarations as values. A program that is linked like this finds both libraries where they are now. Options with spaces in their paths are quoted for a
-shell, which needs `eval` in place of the plain substitution.
+`tvm_ffi_codegen/build.hpp` has declarations as values. A program that is linked like this finds both libraries where they
+are now. Options with spaces in their paths are quoted for a shell, which needs `eval` in place of the plain substitution.
+
+    cmake -Dtvm_ffi_ROOT="$(tvm-ffi-config --cmakedir)" \\
+        -Dtvm_ffi_codegen_ROOT="$(python3 -m tvm_ffi_codegen.config --cmakedir)" …
+
+has `find_package(tvm_ffi_codegen 0.1 CONFIG)` find the target `tvm_ffi_codegen::tvm_ffi_codegen` of an installed package.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from pathlib import Path
 
 from tvm_ffi import libinfo
 
-from ._library import include_dir, library_path
+from ._library import include_dir, library_path, version
 
 
 def _linking() -> str:
@@ -34,12 +39,16 @@ _OPTIONS: dict[str, tuple[str, Callable[[], object]]] = {
     "cxxflags": ("options of a compiler", lambda: shlex.quote(f"-I{include_dir()}")),
     "ldflags": ("options of a linker, among them the rpath of both libraries", _linking),
     "libs": ("libraries to link", lambda: shlex.quote(f"-l{library_path().stem.removeprefix('lib')}")),
+    "cmakedir": ("the folder of the files for CMake", lambda: Path(__file__).parent / "lib/cmake/tvm_ffi_codegen"),
+    "version": ("the version", version),
 }
 
 
 def main() -> None:
     """Prints the answers that are asked for, one a line."""
-    parser = argparse.ArgumentParser(description="What programs in C and C++ need to use tvm_ffi_codegen")
+    # Python tells a program that it runs as a module the path of its file.
+    program = f"python3 -m {__package__}.config"
+    parser = argparse.ArgumentParser(program, description="What programs in C and C++ need to use tvm_ffi_codegen")
     for name, (about, _) in _OPTIONS.items():
         parser.add_argument(f"--{name}", action="store_true", help=about)
     asked = vars(parser.parse_args())

@@ -105,3 +105,16 @@ fn licences_allow_distribution() {
         assert!(allowed, "{line}");
     }
 }
+
+/// A source distribution has no `.cargo/config.toml`; its build sets the variables that are there for LLVM.
+#[test]
+fn the_package_for_python_finds_llvm_as_the_workspace_does() {
+    let (config, setup) = (read(".cargo/config.toml"), read("python/setup.py"));
+    let prefixes: Vec<_> =
+        config.lines().filter_map(|line| line.split_once("_PREFIX = ")).collect();
+    assert_eq!(prefixes.len(), 3, "{config}");
+    for (name, place) in prefixes {
+        assert!(setup.contains(&format!("\"{name}_PREFIX\"")), "{name}");
+        assert!(setup.contains(&format!("LLVM = Path({place})\n")), "{name}");
+    }
+}

@@ -1,0 +1,22 @@
+# The versions that `find_package` may ask for: not newer ones, of the same major number, and before 1.0 of the same minor
+# number.
+set(PACKAGE_VERSION "@VERSION@")
+string(REGEX MATCH "^(0\\.[0-9]+|[0-9]+)" _tvm_ffi_codegen_oldest "${PACKAGE_VERSION}")
+
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+if(PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION OR PACKAGE_FIND_VERSION VERSION_LESS _tvm_ffi_codegen_oldest)
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+# A range, `0.1...0.3`, also has an end.
+if(PACKAGE_FIND_VERSION_RANGE)
+  if(PACKAGE_FIND_VERSION_MAX VERSION_LESS PACKAGE_VERSION)
+    set(PACKAGE_VERSION_COMPATIBLE FALSE)
+  elseif(PACKAGE_FIND_VERSION_RANGE_MAX STREQUAL "EXCLUDE" AND PACKAGE_FIND_VERSION_MAX VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_COMPATIBLE FALSE)
+  endif()
+endif()
+unset(_tvm_ffi_codegen_oldest)
