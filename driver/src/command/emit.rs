@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::probe::probe;
-use super::{Stop, print_times};
+use super::{Stop, print_times, say_if_empty};
 use crate::emit::parse_in_time;
 use crate::link;
 use crate::stages::{Stage, Times};
@@ -53,6 +53,9 @@ impl Emit {
         inputs.extend(request.paths());
         refuse_overwriting(&output, &inputs)?;
         let (text, library) = parse_in_time(&file, times)?;
+        if !request.adds_code() {
+            say_if_empty(&library, &file)?;
+        }
         let written = request.write_in_time(&library, &output, times);
         written.map_err(|error| in_file(error.locate(&text), &file))
     }

@@ -97,6 +97,47 @@ fn what_cannot_be_printed_is_an_error() {
     }
 }
 
+/// A reader that has what it wanted is no fault: nothing is said, and the code is that of a program that SIGPIPE ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let folder = twice();
+    for command in ["emit twice.ffi --emit ir -o -", "inspect kernel.o"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut program = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
+        program.args(command.split_whitespace()).current_dir(folder.path()).stdout(writer);
+        let ran = program.output().unwrap();
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!((ran.status.code(), said.as_str()), (Some(141), ""), "{command}");
+    }
+}
+
+#[test]
+fn declarations_of_nothing_are_noted() {
+    let folder = twice();
+    fs::write(folder.path().join("empty.ffi"), "# Nothing.\n").unwrap();
+    let note = "note: empty.ffi declares no function\n";
+    for (arguments, said) in [
+        ("check empty.ffi", note),
+        ("emit empty.ffi -o empty.o", note),
+        ("emit empty.ffi --emit shared --link kernel.o -o empty.so", ""),
+        ("emit empty.ffi --emit shared --import w=kernel.o -o empty.so", ""),
+    ] {
+        assert_eq!(run_for(folder.path(), arguments), (0, said.to_owned()), "{arguments}");
+    }
+}
+
+#[test]
+fn a_missing_folder_of_temporary_files_is_named() {
+    let folder = twice();
+    let arguments = "emit twice.ffi --emit shared --link kernel.o --linker cc -o twice.so";
+    let outcome = run_with(folder.path(), arguments, b"", &[("TMPDIR", "/does/not")]);
+    let message = "error: linker cc: cannot write to the temporary folder /does/not: \
+                   No such file or directory (os error 2)\n";
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, message));
+}
+
 /// A large sparse file is read only where its headers point to.
 #[cfg(target_os = "linux")]
 #[test]
