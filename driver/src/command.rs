@@ -1,6 +1,7 @@
 //! The command line, as a function of its arguments. Exit codes: 0, 1 if the input is at fault, 2 for wrong usage, and 141
 //! if nobody reads standard output any more, as the shell says of a program that a closed pipe ends.
 
+mod depfile;
 mod emit;
 mod import_triton;
 mod inspect;
