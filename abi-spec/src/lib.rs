@@ -86,6 +86,8 @@ pub mod layout;
 pub mod library_bin;
 pub mod module_attribute;
 pub mod runtime;
+#[doc(hidden)]
+pub mod sources;
 pub mod symbol;
 pub mod torch;
 pub mod xla;
@@ -103,3 +105,7 @@ pub use error::ParseError;
 pub use scalar::Scalar;
 pub use type_code::TypeCode;
 pub use type_index::TypeIndex;
+
+/// The digest of the sources of this crate.
+#[doc(hidden)]
+pub const SOURCES: &str = env!("SOURCES");

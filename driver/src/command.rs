@@ -1,5 +1,7 @@
-//! The command line, as a function of its arguments. Exit codes: 0, 1 if the input is at fault, 2 for wrong usage.
+//! The command line, as a function of its arguments. Exit codes: 0, 1 if the input is at fault, 2 for wrong usage, and 141
+//! if nobody reads standard output any more, as the shell says of a program that a closed pipe ends.
 
+mod depfile;
 mod emit;
 mod import_triton;
 mod inspect;
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
-use codegen::WarningKind;
+use codegen::{Library, WarningKind};
 use emit::Emit;
 use import_triton::ImportTriton;
 use inspect::Inspect;
@@ -127,6 +129,7 @@ pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
     };
     match result {
         Ok(()) => 0,
+        Err(Stop::Input(error)) if is_unread(&error) => UNREAD,
         Err(Stop::Input(error)) => input_error(&error),
         Err(Stop::Usage(error)) => {
             // Values that are not usable, such as unknown targets, count as wrong input, not as wrong usage.
@@ -137,6 +140,15 @@ pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
             u8::try_from(error.exit_code()).unwrap_or(2)
         }
     }
+}
+
+/// The exit code where nobody reads standard output: 128 and the number of the signal SIGPIPE.
+const UNREAD: u8 = 141;
+
+/// Returns whether standard output is a pipe whose reader has gone, which has what it wanted: nothing is said about that.
+fn is_unread(error: &Error) -> bool {
+    let Error::Write { path, source } = error else { return false };
+    path == Path::new(link::file::STANDARD) && source.kind() == io::ErrorKind::BrokenPipe
 }
 
 fn input_error(error: &Error) -> u8 {
@@ -152,10 +164,19 @@ fn check(file: &Path, allow: &[WarningKind], time_stages: bool) -> Result<(), Er
     if time_stages {
         print_times(&times)?;
     }
-    for warning in result?.into_iter().filter(|warning| !allow.contains(&warning.kind)) {
+    let (library, warnings) = result?;
+    for warning in warnings.into_iter().filter(|warning| !allow.contains(&warning.kind)) {
         say("warning", &format!("{}:{warning}", file.display())).map_err(unsaid)?;
     }
-    Ok(())
+    say_if_empty(&library, file)
+}
+
+/// Says so if a file declares no function. That is no warning: a library may be one of kernels alone.
+fn say_if_empty(library: &Library, file: &Path) -> Result<(), Error> {
+    if !library.functions.is_empty() {
+        return Ok(());
+    }
+    say("note", &format!("{} declares no function", file.display())).map_err(unsaid)
 }
 
 /// Prints the time that stages have taken.

@@ -38,13 +38,17 @@ pub(crate) fn parse_in_time(path: &Path, times: &mut Times) -> Result<(String, L
 /// # Errors
 /// The errors of [`parse_file`].
 pub fn check_file(path: &Path) -> Result<Vec<Warning>, Error> {
-    check_in_time(path, &mut Times::default())
+    check_in_time(path, &mut Times::default()).map(|(_, warnings)| warnings)
 }
 
-/// Checks a file as [`check_file`] does, and adds the time to that of the stages.
-pub(crate) fn check_in_time(path: &Path, times: &mut Times) -> Result<Vec<Warning>, Error> {
+/// Checks a file as [`check_file`] does, and adds the time to that of the stages. Returns the library, too.
+pub(crate) fn check_in_time(
+    path: &Path,
+    times: &mut Times,
+) -> Result<(Library, Vec<Warning>), Error> {
     let (text, library) = parse_in_time(path, times)?;
-    Ok(times.of(Stage::Warn, || Warning::locate_all(library.warnings(), &text)))
+    let warnings = times.of(Stage::Warn, || Warning::locate_all(library.warnings(), &text));
+    Ok((library, warnings))
 }
 
 fn read(path: &Path) -> Result<String, Error> {

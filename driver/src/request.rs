@@ -319,6 +319,12 @@ impl Request {
         named || !self.sources.is_empty() || !self.kernels.is_empty()
     }
 
+    /// Returns whether the output has more than the declarations say: files to link, a module to extend, or imports.
+    pub(crate) fn adds_code(&self) -> bool {
+        let imports = !self.imports.is_empty() || self.import_tree.is_some();
+        self.links_files() || self.into.is_some() || imports
+    }
+
     /// Returns whether the output is C.
     fn is_c_text(&self) -> bool {
         (self.backend, self.form) == (BackendName::C, Form::Native)

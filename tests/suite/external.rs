@@ -22,15 +22,19 @@ fn library() -> Library {
     include_str!("../hosts/external.ffi").parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns a compiler command with the runtime's headers and all warnings.
-fn compiler(program: &str, standard: &str) -> Command {
+/// Returns a compiler command with all warnings and folders of headers, whose warnings are not ours.
+fn compiler(program: &str, standard: &str, folders: &[String]) -> Command {
     let mut command = Command::new(program);
     command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
-    for folder in ["--includedir", "--dlpack-includedir"] {
-        // Warnings in the runtime's headers are not ours.
-        command.arg("-isystem").arg(config(folder));
+    for folder in folders {
+        command.arg("-isystem").arg(folder);
     }
     command
+}
+
+/// Returns the folders of the runtime's headers and of DLPack's.
+fn runtime_headers() -> [String; 2] {
+    ["--includedir", "--dlpack-includedir"].map(config)
 }
 
 /// Writes the header, compiles the stand-in for the runtime, and compiles the program without linking it.
@@ -43,7 +47,7 @@ fn prepare(folder: &TempDir) {
     faults.arg(format!("-I{}", config("--includedir")));
     faults.arg(format!("-I{}", config("--dlpack-includedir")));
     cc(faults.arg(runtime).args(["-ldl", "-o"]).arg(path("libfaults.so")));
-    let mut program = compiler("cc", "-std=gnu11");
+    let mut program = compiler("cc", "-std=gnu11", &runtime_headers());
     program.arg("-I").arg(folder.path()).arg("-c").arg(host("external.c"));
     cc(program.arg("-o").arg(path("external.o")));
 }
@@ -130,16 +134,45 @@ fn headers_need_nothing_else() {
     let both = "#include \"first.h\"\n#include \"second.h\"\n";
     let used = "void use(void);\nvoid use(void) { first_kernel(1); second_kernel(2); }\n";
     let twice = &format!("{twice}{both}{used}");
-    let whole = format!("#include <tvm/ffi/c_api.h>\n{twice}");
-    for (program, standard, language) in [("cc", "-std=c99", "c"), ("c++", "-std=c++17", "c++")] {
-        for text in [twice, &whole, small] {
+    let (runtime, dlpack) = ("#include <tvm/ffi/c_api.h>\n", "#include <dlpack/dlpack.h>\n");
+    // DLPack alone, as in a folder of its own.
+    let own = folder.path().join("own");
+    let header = Path::new(&config("--dlpack-includedir")).join("dlpack/dlpack.h");
+    std::fs::create_dir_all(own.join("dlpack")).unwrap();
+    std::fs::copy(header, own.join("dlpack/dlpack.h")).unwrap();
+    let (none, own, all) = (&[][..], &[own.display().to_string()][..], &runtime_headers()[..]);
+    let rows = [
+        (twice.clone(), none),
+        (small.clone(), none),
+        (twice.clone(), own),
+        (format!("{dlpack}{twice}"), own),
+        (format!("{twice}{dlpack}"), own),
+        (twice.clone(), all),
+        (small.clone(), all),
+        (format!("{runtime}{twice}"), all),
+        (format!("{twice}{runtime}"), all),
+        (format!("{dlpack}{twice}{runtime}"), all),
+        (format!("{twice}{dlpack}{runtime}"), all),
+    ];
+    for (program, standard, language) in compilers() {
+        for (text, folders) in &rows {
             let path = folder.path().join("use");
             std::fs::write(&path, text).unwrap();
-            let mut compiler = compiler(program, standard);
+            let mut compiler = compiler(&program, standard, folders);
             compiler.args(["-fsyntax-only", "-I"]).arg(folder.path());
             cc(compiler.args(["-x", language]).arg(path));
         }
     }
+}
+
+/// Returns the compilers of this machine, each with a standard and a language: those of the system, and Clang.
+fn compilers() -> Vec<(String, &'static str, &'static str)> {
+    let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang-22".to_owned());
+    let has_clang = Command::new(&clang).arg("--version").output().is_ok();
+    let names = [("cc", "c++")].map(|(c, cxx)| (c.to_owned(), cxx.to_owned()));
+    let clang = has_clang.then(|| (clang.clone(), clang));
+    let both = |(c, cxx)| [(c, "-std=c99", "c"), (cxx, "-std=c++17", "c++")];
+    names.into_iter().chain(clang).flat_map(both).collect()
 }
 
 const SMALL: &str = r#"

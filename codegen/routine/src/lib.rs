@@ -52,6 +52,16 @@ mod types;
 
 use proc_macro::TokenStream;
 
+/// The digest of the sources of this crate, as a literal.
+#[doc(hidden)]
+#[proc_macro]
+pub fn sources(_: TokenStream) -> TokenStream {
+    quote::quote!(#SOURCES).into()
+}
+
+/// The digest of the sources of this crate.
+const SOURCES: &str = env!("SOURCES");
+
 /// Translates a function of the language; see [the crate](crate).
 #[proc_macro_attribute]
 pub fn routine(args: TokenStream, item: TokenStream) -> TokenStream {

@@ -25,7 +25,7 @@ pub(super) fn link(
         (Output::Shared, Format::Coff) => windows(inputs, options, folder),
         (Output::Shared, Format::Elf | Format::MachO) => shared(inputs, options, folder),
     };
-    let folder = Folder::of(inputs).map_err(|error| fail(error.to_string()))?;
+    let folder = Folder::of(inputs).map_err(fail)?;
     let arguments = arguments(&folder).map_err(|error| fail(error.to_string()))?;
     let mut command = command(program);
     if let (Output::Shared, Some(root)) = (options.output, &options.sysroot) {

@@ -1,8 +1,9 @@
 //! Reading of whole files.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
 
 use crate::Error;
@@ -86,6 +87,29 @@ fn not_utf8(error: &FromUtf8Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
+thread_local! {
+    /// The files that this thread has read, while somebody asks for them.
+    static NOTED: RefCell<Option<Vec<PathBuf>>> = const { RefCell::new(None) };
+}
+
+/// Calls a function and returns its result with the files that this thread has read meanwhile, each once, in order. Files
+/// name files, as linker scripts and import trees do, so that no caller knows them all. Calls are not nested.
+pub fn noted<T>(work: impl FnOnce() -> T) -> (T, Vec<PathBuf>) {
+    NOTED.set(Some(Vec::new()));
+    let result = work();
+    (result, NOTED.take().unwrap_or_default())
+}
+
+/// Notes a file, if somebody asks.
+fn note(path: &Path) {
+    NOTED.with_borrow_mut(|noted| {
+        let new = noted.as_mut().filter(|noted| !noted.iter().any(|known| known == path));
+        if let Some(noted) = new {
+            noted.push(path.to_owned());
+        }
+    });
+}
+
 /// Opens a file and calls `read` with it and its size, which is 0 if unknown.
 fn with<T>(
     path: &Path,
@@ -94,6 +118,7 @@ fn with<T>(
     let result = if path == Path::new(STANDARD) {
         read(&mut io::stdin().lock(), 0)
     } else {
+        note(path);
         File::open(path).and_then(|mut file| {
             let metadata = file.metadata()?;
             read(&mut file, if metadata.is_file() { metadata.len() } else { 0 })

@@ -1,5 +1,6 @@
 //! A temporary folder with the files of a linker that is a program.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,18 @@ pub(super) struct Folder<'a> {
 }
 
 impl Folder<'_> {
-    /// Writes copies of the inputs.
-    pub(super) fn of(inputs: &[Input]) -> io::Result<Folder<'_>> {
-        let folder = tempfile::tempdir()?;
+    /// Writes copies of the inputs. An error names the folder of temporary files, and not that of this link.
+    pub(super) fn of(inputs: &[Input]) -> Result<Folder<'_>, String> {
+        let root = env::temp_dir();
+        let fail =
+            |error| format!("cannot write to the temporary folder {}: {error}", root.display());
+        // Without this check a missing folder would be reported with the name of the one to be made in it.
+        fs::metadata(&root).map_err(fail)?;
+        Folder::within(&root, inputs).map_err(fail)
+    }
+
+    fn within<'a>(root: &Path, inputs: &'a [Input]) -> io::Result<Folder<'a>> {
+        let folder = TempDir::new_in(root)?;
         let mut files = Vec::new();
         for (i, input) in inputs.iter().enumerate() {
             let file = PathBuf::from(words::path(i, input));

@@ -25,7 +25,7 @@ pub(super) fn link(
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: program.display().to_string(), reason };
-    let folder = Folder::of(inputs).map_err(|error| fail(error.to_string()))?;
+    let folder = Folder::of(inputs).map_err(fail)?;
     let (flavor, arguments) = match (target.format, options.output) {
         (Format::Elf, _) => ("gnu", elf(inputs, options, &folder, target)),
         (Format::Coff, Output::Shared) => {

@@ -64,6 +64,7 @@ pub(super) fn link(
                     align_zeros(&mut bytes);
                 }
             }
+            clear_null_section(&mut bytes);
             Ok(bytes)
         }
         Err(failure) => {
@@ -197,6 +198,20 @@ fn align_zeros(library: &mut [u8]) {
         if let Some(field) = library.get_mut(at..at + size_of::<u64>()) {
             field.copy_from_slice(&offset.to_le_bytes());
         }
+    }
+}
+
+/// Clears the flags of the section of index 0, which is none: Wild gives it those of what has no section.
+fn clear_null_section(file: &mut [u8]) {
+    /// Offset and size of the field `sh_flags` in a section header of 64-bit ELF.
+    const FLAGS: usize = 8;
+    const SIZE: usize = 8;
+    let place = || {
+        let elf = ElfFile64::<Endianness>::parse(&*file).ok()?;
+        Some(usize::try_from(elf.elf_header().e_shoff(elf.endian())).ok()? + FLAGS)
+    };
+    if let Some(flags) = place().and_then(|at| file.get_mut(at..at + SIZE)) {
+        flags.fill(0);
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::probe::probe;
-use super::{Stop, print_times};
+use super::{Stop, depfile, print_times, say_if_empty};
 use crate::emit::parse_in_time;
 use crate::link;
 use crate::stages::{Stage, Times};
@@ -23,6 +23,9 @@ pub(super) struct Emit {
     /// Output; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
+    /// File to write the names of all files that were read to, as a rule for Make or Ninja, like that of `cc -MD -MF`.
+    #[arg(long, value_name = "FILE")]
+    depfile: Option<PathBuf>,
     /// Print to standard error how long each stage takes.
     #[arg(long)]
     time_stages: bool,
@@ -32,16 +35,22 @@ impl Emit {
     /// Compiles declarations. `program` is the command that starts this program.
     pub(super) fn run(self, program: &[OsString]) -> Result<(), Stop> {
         let (mut times, time_stages) = (Times::default(), self.time_stages);
-        let result = self.run_in_time(program, &mut times);
+        let (depfile, output) = (self.depfile.clone(), self.output.clone());
+        let (result, read) = link::file::noted(|| self.run_in_time(program, &mut times));
         if time_stages {
             print_times(&times)?;
         }
-        Ok(result?)
+        result?;
+        Ok(depfile.map_or(Ok(()), |path| depfile::write(&path, &output, &read))?)
     }
 
     fn run_in_time(self, program: &[OsString], times: &mut Times) -> Result<(), Error> {
-        let Emit { file, mut request, output, .. } = self;
+        let Emit { file, mut request, output, depfile, .. } = self;
         request.check()?;
+        if depfile.is_some() && output == Path::new(link::file::STANDARD) {
+            let reason = "is for an output that is a file".to_owned();
+            return Err(Error::Usage { option: "depfile", reason });
+        }
         let mut inputs = [vec![file.clone()], request.paths()].concat();
         refuse_second_standard(&inputs)?;
         times.of(Stage::Read, || {
@@ -53,6 +62,9 @@ impl Emit {
         inputs.extend(request.paths());
         refuse_overwriting(&output, &inputs)?;
         let (text, library) = parse_in_time(&file, times)?;
+        if !request.adds_code() {
+            say_if_empty(&library, &file)?;
+        }
         let written = request.write_in_time(&library, &output, times);
         written.map_err(|error| in_file(error.locate(&text), &file))
     }

@@ -97,6 +97,92 @@ fn what_cannot_be_printed_is_an_error() {
     }
 }
 
+/// A reader that has what it wanted is no fault: nothing is said, and the code is that of a program that SIGPIPE ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let folder = twice();
+    for command in ["emit twice.ffi --emit ir -o -", "inspect kernel.o"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut program = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
+        program.args(command.split_whitespace()).current_dir(folder.path()).stdout(writer);
+        let ran = program.output().unwrap();
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!((ran.status.code(), said.as_str()), (Some(141), ""), "{command}");
+    }
+}
+
+#[test]
+fn declarations_of_nothing_are_noted() {
+    let folder = twice();
+    fs::write(folder.path().join("empty.ffi"), "# Nothing.\n").unwrap();
+    let note = "note: empty.ffi declares no function\n";
+    for (arguments, said) in [
+        ("check empty.ffi", note),
+        ("emit empty.ffi -o empty.o", note),
+        ("emit empty.ffi --emit shared --link kernel.o -o empty.so", ""),
+        ("emit empty.ffi --emit shared --import w=kernel.o -o empty.so", ""),
+    ] {
+        assert_eq!(run_for(folder.path(), arguments), (0, said.to_owned()), "{arguments}");
+    }
+}
+
+#[test]
+fn a_missing_folder_of_temporary_files_is_named() {
+    let folder = twice();
+    let arguments = "emit twice.ffi --emit shared --link kernel.o --linker cc -o twice.so";
+    let outcome = run_with(folder.path(), arguments, b"", &[("TMPDIR", "/does/not")]);
+    let message = "error: linker cc: cannot write to the temporary folder /does/not: \
+                   No such file or directory (os error 2)\n";
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, message));
+}
+
+/// A file of dependencies has all files that were read, also those that other files name.
+#[cfg(unix)]
+#[test]
+fn dependencies_are_written_for_build_systems() {
+    let folder = twice();
+    let path = folder.path();
+    let odd = "a #b/c$d";
+    fs::create_dir(path.join("a #b")).unwrap();
+    fs::rename(path.join("kernel.o"), path.join(odd)).unwrap();
+    fs::write(path.join("libk.so"), "INPUT(libl.a)").unwrap();
+    compile(path, "other", "int other(void) { return 1; }", &[]);
+    let ar = Command::new("ar").args(["rcs", "libl.a", "other.o"]).current_dir(path).status();
+    assert!(ar.unwrap().success());
+    fs::write(path.join("we ights"), "w").unwrap();
+    let tree = "[[module]]\nkind = \"a\"\nfile = \"we ights\"\n";
+    fs::write(path.join("tree.toml"), tree).unwrap();
+    let emit = |arguments: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
+        let program = program.args(["emit", "twice.ffi", "--emit", "shared", "--link", odd]);
+        let ran = program.args(arguments).current_dir(path).output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    let files = ["-L", ".", "-l", "k", "--import-tree", "tree.toml", "--depfile", "out.d"];
+    assert_eq!(emit(&[&files, ["-o", "o ut.so"].as_slice()].concat()), (Some(0), String::new()));
+    let expected = "o\\ ut.so: \\\n  a\\ \\#b/c$$d \\\n  ./libk.so \\\n  ./libl.a \\\n  twice.ffi \\\n  \
+                    tree.toml \\\n  ./we\\ ights\n";
+    assert_eq!(fs::read_to_string(path.join("out.d")).unwrap(), expected);
+    for (arguments, code, message) in [
+        (
+            ["--depfile", "out.d", "-o", "-"],
+            2,
+            "error: --depfile is for an output that is a file\n",
+        ),
+        (
+            ["--depfile", odd, "-o", "x"],
+            1,
+            "error: cannot write a #b/c$d: it is one of the inputs\n",
+        ),
+        (["--depfile", "a\nb/..", "-o", "a\nb"], 1, "for which Make has no word\n"),
+    ] {
+        let (found, said) = emit(&arguments);
+        assert!(found == Some(code) && said.contains(message), "{found:?} {said}");
+    }
+}
+
 /// A large sparse file is read only where its headers point to.
 #[cfg(target_os = "linux")]
 #[test]

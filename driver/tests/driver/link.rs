@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use object::{Object, ObjectSection, ObjectSegment};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{Error, Form, Request, file, inspect};
@@ -150,6 +151,36 @@ fn same_input_gives_same_bytes() {
         let inputs = [object("wrapper", WRAPPER), object("kernel", KERNEL)];
         assert_eq!(link(&inputs, &linker).unwrap(), link(&inputs, &linker).unwrap());
     }
+}
+
+/// Profilers and debuggers find a library by its build ID, which is in memory too, and is a hash of what is linked.
+#[test]
+fn libraries_have_build_ids() {
+    let id = |kernel: &str, linker: &Linker| {
+        let library = link(&[object("wrapper", WRAPPER), object("kernel", kernel)], linker);
+        let library = library.unwrap();
+        let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*library).unwrap();
+        let section = file.section_by_name(".note.gnu.build-id").expect("a note");
+        let segments =
+            file.segments().map(|segment| segment.address()..segment.address() + segment.size());
+        let mut loaded = segments.filter(|segment| segment.contains(&section.address()));
+        assert!(loaded.next().is_some(), "{linker:?}");
+        file.build_id().unwrap().expect("a build ID").to_vec()
+    };
+    for linker in routes() {
+        let (own, other) = (id(KERNEL, &linker), id("int kernel(int x) { return x; }", &linker));
+        assert!(own.len() >= 20 && own != other, "{linker:?}: {own:x?} {other:x?}");
+    }
+}
+
+/// The header of section 0, which is none, is all zeros but for counts that are too large for their fields.
+#[test]
+fn section_0_has_no_flags() {
+    let library = link(&[object("wrapper", WRAPPER), object("kernel", KERNEL)], &Linker::Wild);
+    let library = library.unwrap();
+    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*library).unwrap();
+    let first = file.elf_section_table().iter().next().expect("a section");
+    assert_eq!(first.sh_flags.get(file.endian()), object::elf::SectionFlags(0));
 }
 
 #[test]

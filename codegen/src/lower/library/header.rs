@@ -10,15 +10,21 @@ use crate::resolve::c_type::{CType, Prototype};
 use crate::resolve::external::External;
 use crate::resolve::external::{is_c_word, is_type};
 
-/// The start of a header: declarations of the types in prototypes.
+/// The start of a header: the types in prototypes. The runtime's header includes that of DLPack, whose folder is another
+/// one in its package.
 const TYPES: &str = "\
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern \"C\" {
+/* The types of the runtime and of DLPack are those of their headers, where the compiler finds these. Elsewhere they are
+ * declared and not defined here, and another header that defines them comes before this one. */
+#ifdef __has_include
+#if __has_include(<dlpack/dlpack.h>)
+#include <dlpack/dlpack.h>
+#if __has_include(<tvm/ffi/c_api.h>)
+#include <tvm/ffi/c_api.h>
 #endif
-
-/* Whoever looks into these includes <tvm/ffi/c_api.h> before this file. */
+#endif
+#endif
 #ifndef TVM_FFI_CODEGEN_TYPES
 #define TVM_FFI_CODEGEN_TYPES
 #ifndef DLPACK_DLPACK_H_
@@ -28,6 +34,10 @@ typedef struct DLTensor DLTensor;
 typedef struct TVMFFIAny TVMFFIAny;
 typedef struct TVMFFIObject TVMFFIObject;
 #endif
+#endif
+
+#ifdef __cplusplus
+extern \"C\" {
 #endif
 ";
 
