@@ -50,6 +50,8 @@ mod snapshots;
 mod stack_of_depth;
 mod stack_of_failure;
 mod stack_of_success;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod stepped;
 mod system;
 mod systems;
 mod table;

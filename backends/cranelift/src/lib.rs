@@ -43,8 +43,9 @@
 //! * Targets: those of [`Machine`](codegen::backend::Machine), with the generic CPU and the features that [`Cranelift`]
 //!   names. Without the cargo feature `targets`
 //!   only the machine that this crate is compiled for, which is enough for the JIT.
-//! * Unwind tables are written for ELF, and for x86-64 in COFF. Emitted functions do not unwind; elsewhere debuggers and
-//!   profilers miss their frames.
+//! * Unwind tables are written for ELF, and for x86-64 in COFF; elsewhere exceptions, debuggers and profilers miss the frames.
+//!   On aarch64 and riscv64 they are right in the body of a function, and so at calls, but not in the instructions that
+//!   make or leave its frame.
 //! * Frames above a page touch every page in objects of [`Cranelift`] and in code of [`isa`]; in other modules only if
 //!   their code generator says so (`enable_probestack`, `probestack_strategy=inline`). On riscv64 Cranelift touches the
 //!   far end first; in frames above two pages the far end may be below the guard page.
@@ -89,6 +90,7 @@ pub use debug::Lines;
 pub use generators::{Settings, define as define_with, is_wide, isa};
 pub use listing::{Listing, listings};
 pub use target_lexicon;
+pub use unwind::Rows;
 
 /// The name of the backend.
 const NAME: &str = "cranelift";

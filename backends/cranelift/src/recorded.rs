@@ -6,7 +6,6 @@ use std::collections::HashMap;
 
 use cranelift_codegen::binemit::{Addend, CodeOffset, Reloc};
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::isa::unwind::UnwindInfo;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::{Context, ir};
 use cranelift_module::{
@@ -15,7 +14,7 @@ use cranelift_module::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, native, refused};
+use crate::{Error, Rows, native, refused};
 
 /// The namespace of functions among relocation targets; all others are data.
 const FUNCTIONS: u32 = 0;
@@ -69,7 +68,7 @@ struct Code {
     #[serde(with = "serde_bytes")]
     bytes: Vec<u8>,
     relocations: Vec<Relocation>,
-    unwind: Option<UnwindInfo>,
+    unwind: Option<Rows>,
 }
 
 /// A [`ModuleReloc`] that can be serialized.
@@ -97,7 +96,7 @@ pub struct Replayed<'a> {
     /// True if the function is exported.
     pub exported: bool,
     /// The unwind information, where it is known.
-    pub unwind: Option<UnwindInfo>,
+    pub unwind: Option<Rows>,
 }
 
 impl Recorder {
@@ -315,7 +314,7 @@ impl Code {
         let code = context.compile(isa, &mut ControlPlane::default());
         let code = code.map_err(|error| native(error.into()))?;
         let (align, bytes) = (u64::from(code.buffer.alignment), code.code_buffer().to_vec());
-        let unwind = code.create_unwind_info(isa).map_err(refused)?;
+        let unwind = Rows::of(isa, code).map_err(refused)?;
         let relocations = code.buffer.relocs().to_vec();
         let relocation = |reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id).into();
         let relocations = relocations.iter().map(relocation).collect();

@@ -5,6 +5,7 @@
 //! not have. In COFF it writes none.
 
 mod coff;
+mod rows;
 
 use cranelift_codegen::CompiledCode;
 use cranelift_codegen::gimli::constants::{DW_EH_PE_pcrel, DW_EH_PE_sdata4};
@@ -13,16 +14,16 @@ use cranelift_codegen::gimli::write::{
 };
 use cranelift_codegen::gimli::{DwEhPe, LittleEndian};
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_codegen::isa::unwind::UnwindInfo;
 use cranelift_module::FuncId;
 use cranelift_object::ObjectProduct;
 use cranelift_object::object::write::{self, Object, StandardSection, Symbol, SymbolId};
 use cranelift_object::object::{RelocationEncoding, RelocationFlags, RelocationKind};
-use target_lexicon::{BinaryFormat, Triple};
+use target_lexicon::{Architecture, BinaryFormat, Triple};
 
 use codegen::backend::{Error, Machine};
 
 pub(crate) use coff::Sections;
+pub use rows::Rows;
 
 use crate::refused;
 
@@ -43,17 +44,15 @@ impl Tables {
         id: FuncId,
         code: &CompiledCode,
     ) -> Result<(), Error> {
-        let info = code.create_unwind_info(isa).map_err(refused)?;
-        let info = match info {
-            Some(UnwindInfo::SystemV(info)) => info,
-            Some(UnwindInfo::WindowsX64(_)) => return self.coff.add(id, code),
-            // Other kinds cannot be named here, or are those of aarch64 on Windows.
-            _ => return Ok(()),
+        let Some(rows) = Rows::of(isa, code).map_err(refused)? else {
+            // Tables of aarch64 on Windows cannot be written.
+            let is_known = isa.triple().architecture == Architecture::X86_64;
+            return if is_known { self.coff.add(id, code) } else { Ok(()) };
         };
         let Some(cie) = self.cie.or_else(|| self.add_cie(isa)) else { return Ok(()) };
         let address = Address::Symbol { symbol: self.functions.len(), addend: 0 };
         self.functions.push(id);
-        self.frames.add_fde(cie, info.to_fde(address));
+        self.frames.add_fde(cie, rows.describe(address));
         Ok(())
     }
 

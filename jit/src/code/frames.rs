@@ -3,10 +3,10 @@
 //! The tables are registered with the unwinder of the process, libgcc's or LLVM's. Nothing is registered on Windows,
 //! whose tables have another form.
 
+use backend_cranelift::Rows;
 use cranelift_codegen::gimli::LittleEndian;
 use cranelift_codegen::gimli::write::{Address, EhFrame, EndianVec, FrameTable};
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_codegen::isa::unwind::UnwindInfo;
 
 use crate::error::Error;
 
@@ -19,7 +19,7 @@ const APART: usize = 4096;
 pub(super) struct Frame<'a> {
     pub(super) start: usize,
     pub(super) size: usize,
-    pub(super) unwind: &'a UnwindInfo,
+    pub(super) unwind: &'a Rows,
 }
 
 /// Registers functions with the unwinder; they stay as long as what is returned.
@@ -61,9 +61,7 @@ pub(super) fn section(isa: &dyn TargetIsa, frames: &[Frame<'_>]) -> Result<Vec<u
     let mut table = FrameTable::default();
     let cie = table.add_cie(cie);
     for frame in frames {
-        if let UnwindInfo::SystemV(info) = frame.unwind {
-            table.add_fde(cie, info.to_fde(Address::Constant(frame.start as u64)));
-        }
+        table.add_fde(cie, frame.unwind.describe(Address::Constant(frame.start as u64)));
     }
     let mut section = EhFrame(EndianVec::new(LittleEndian));
     let written = table.write_eh_frame(&mut section);
@@ -177,7 +175,7 @@ mod tests {
         b.seal_all_blocks();
         b.finalize(isa.frontend_config());
         let code = context.compile(&*isa, &mut Default::default()).unwrap();
-        let unwind = code.create_unwind_info(&*isa).unwrap().expect("frames can be unwound");
+        let unwind = Rows::of(&*isa, code).unwrap().expect("frames can be unwound");
         let frame = |start| Frame { start, size: 100, unwind: &unwind };
         let groups = neighbours([9000, 0, 128, 4200, 14_000].map(frame).to_vec());
         let starts: Vec<Vec<usize>> =

@@ -3,10 +3,9 @@
 
 use std::ops::Range;
 
-use backend_cranelift::{define_with, is_wide};
+use backend_cranelift::{Rows, define_with, is_wide};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_codegen::isa::unwind::UnwindInfo;
 use cranelift_codegen::{CodegenError, Context, ir};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{
@@ -25,7 +24,7 @@ pub(crate) struct Defined {
     pub(crate) id: FuncId,
     pub(crate) size: usize,
     /// Its unwind information, where the platform has any.
-    pub(crate) unwind: Option<UnwindInfo>,
+    pub(crate) unwind: Option<Rows>,
 }
 
 /// A [`JITModule`] and the functions that have been defined in it.
@@ -53,7 +52,7 @@ impl Native {
     }
 
     /// Sets the unwind information of a function that was defined as bytes, one of the last.
-    pub(crate) fn set_unwind(&mut self, id: FuncId, unwind: Option<UnwindInfo>) {
+    pub(crate) fn set_unwind(&mut self, id: FuncId, unwind: Option<Rows>) {
         if let Some(defined) = self.defined.iter_mut().rev().find(|defined| defined.id == id) {
             defined.unwind = unwind;
         }
@@ -139,7 +138,7 @@ impl Module for Native {
             self.module.define_function_with_control_plane(id, context, plane)?;
         }
         if let Some(code) = context.compiled_code() {
-            let unwind = code.create_unwind_info(self.module.isa())?;
+            let unwind = Rows::of(self.module.isa(), code)?;
             self.defined.push(Defined { id, size: code.code_buffer().len(), unwind });
         }
         Ok(())
