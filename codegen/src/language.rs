@@ -149,19 +149,27 @@
 //!
 //! # Types
 //!
-//! A *value* is a parameter or a part of its type. As an argument of the body a value passes to the kernel: a scalar
-//! its own C type, a tensor the `DLTensor*` with or without constraints, `str` and `bytes` a `const char*` and the size
-//! as `int64_t`, `Shape` a `const int64_t*` and the rank, `dtype` its 32 bits, `Device` type and index as `int32_t`, a
-//! tuple each element in turn, other objects, sequences and mappings the `TVMFFIObject*`, `Any`, `Union` and literals
-//! of several types the `const TVMFFIAny*`, `*rest` the address of the further arguments and their number. A value that
-//! is None passes zeros and NULL; `x.is_some` is one byte.
+//! A *value* is a parameter or a part of its type. As an argument of the body it passes to the kernel:
 //!
-//! A `handle` passes a `void*` to what only the kernel knows: NULL for None, the address of an opaque pointer, the
-//! `DLTensor*` of a tensor, any other object itself. Numbers, texts, element types and devices are none.
+//! | value | the kernel gets |
+//! |---|---|
+//! | scalar | its own C type |
+//! | tensor, with or without constraints | the `DLTensor*` |
+//! | `str`, `bytes` | a `const char*`, and the size as `int64_t` |
+//! | `Shape` | a `const int64_t*`, and the rank |
+//! | `dtype` | its 32 bits |
+//! | `Device` | type and index as `int32_t` |
+//! | tuple | each element in turn |
+//! | other objects, sequences, mappings | the `TVMFFIObject*` |
+//! | `Any`, `Union`, literals of several types | the `const TVMFFIAny*` |
+//! | `*rest` | the address of the further arguments, and their number |
+//! | `handle` | a `void*` to what only the kernel knows: NULL for None, the address of an opaque pointer, the `DLTensor*` of a tensor, any other object itself. Numbers, texts, element types and devices are no handles |
 //!
-//! `x.object` is the `TVMFFIObject*` of a tensor `x`, whose `DLTensor` follows its header. A caller may pass a `DLTensor*`
-//! that is part of no object: then `x.object` is a TypeError where it is evaluated. A parameter of type `Tensor`, without
-//! constraints, accepts objects only.
+//! A value that is None passes zeros and NULL; `x.is_some` is one byte.
+//!
+//! `x.object` is the `TVMFFIObject*` of a tensor `x`, whose `DLTensor` follows its header. A caller may pass a
+//! `DLTensor*` that is part of no object; then `x.object` is a TypeError where it is evaluated. A parameter of type
+//! `Tensor`, without constraints, accepts objects only.
 //!
 //! | value | members |
 //! |---|---|
@@ -172,39 +180,58 @@
 //! | tuple | `t[i]`, or `t.name` where the element has one |
 //! | optional values | `is_some` |
 //!
-//! The index of `xs[i]` and of `s[i]` is any `int64`, which must be from 0 to below the size when it is evaluated: `Out of
-//! range xs[i] when calling: …, expected an index below 3 but got 5`. All other indices are literals. In `where` too, `and`
-//! and `or` evaluate an index in their second operand only if they reach it.
+//! The index of `xs[i]` and of `s[i]` is any `int64`. When it is evaluated, it must be from 0 to below the size:
+//! `Out of range xs[i] when calling: …, expected an index below 3 but got 5`. All other indices are literals. In
+//! `where` too, `and` and `or` evaluate an index in their second operand only if they reach it.
 //!
-//! A parameter accepts the same arguments as the C++ export macro, with these differences: integers must fit, None is
-//! accepted only by `Optional`, `ptr`, `handle` and `Stream`, `Tensor(…)` accepts only tensor objects and `DLTensor*`, and
-//! an rvalue reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
-//! which the runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range
-//! elsewhere. A float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity:
-//! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is
-//! compared with text, and with the name of an element type or a device; the empty text names neither. Text may contain a NUL, which does not end it.
-//! A default is a literal that the parameter accepts as an argument; with a NUL it has at most 7 bytes.
+//! A parameter accepts the same arguments as the C++ export macro, with these differences:
 //!
-//! `...` before the dims of a tensor stands for any number of leading dims: `Tensor([..., m, k], float32, strides=[...,
-//! s, 1])`. With a name before the dots the leading dims are one: in `Tensor([outer..., k], float32, strides=[s, 1])`
-//! the symbol `outer` is the product of the leading extents, 1 if there are none, and each of their strides is that of
-//! the next dim times its extent, where extents are not 1. The stride `s` is that of the innermost leading dim whose
-//! extent is above 1. Leading extents are checked for their sign first, and count where a tensor without elements may
-//! have any strides. `x.shape[i]`, `x.ndim` and `x.numel` are those of the tensor itself, whatever is declared of it; a
-//! negative index counts from the end. Errors name declared dims from the end: `x.shape[-1]`, and `x.shape[:-1]` for
-//! `outer`.
+//! * Integers must fit.
+//! * None is accepted only by `Optional`, `ptr`, `handle` and `Stream`.
+//! * `Tensor(…)` accepts only tensor objects and `DLTensor*`.
+//! * An rvalue reference to an object is borrowed wherever an object other than a tensor is accepted.
 //!
-//! The elements of a sequence or mapping are compared with a symbol, but determine none outside of the parameters. A
-//! symbol that nothing but types of a union mention is bound by each of them for itself, and known only in the arm of a
-//! `match` for the type; if anything binds the symbol before, the union is compared with it. Errors name elements of a
-//! sequence `xs[3]`, and those of a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of
-//! at most [`MAX_RANK`] integers.
+//! Some rules for the values:
 //!
-//! A symbol that only optional values determine is bound by the first of them that is there and compared with the
-//! others; an expression with several such symbols is compared where all of them are bound. It may be used only where
-//! one of these values is known to be there: after `where x.is_some or y.is_some`, to the right of `x.is_some and` or
-//! `not x.is_some or`, in `if x.is_some { … }`, after `if not x.is_some { return; }`. In the message of a condition
-//! it is 0 if nothing has bound it, and so is a number that is None, there and in a `raise`.
+//! * An integer beyond `int64`, which the runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64
+//!   bits, and out of range elsewhere. A `uint64` on which an extent or a stride depends must fit `int64`.
+//! * A float is rounded to the nearest of its type, as in C++. One that is too large becomes an infinity: `1e300` for a
+//!   `float32`.
+//! * Text in quotes is compared with text, and with the name of an element type or a device; the empty text names
+//!   neither. Text may contain a NUL, which does not end it.
+//! * A default is a literal that the parameter accepts as an argument; with a NUL it has at most 7 bytes.
+//!
+//! `...` before the dims of a tensor stands for any number of leading dims:
+//! `Tensor([..., m, k], float32, strides=[..., s, 1])`. With a name before the dots the leading dims are one, as in
+//! `Tensor([outer..., k], float32, strides=[s, 1])`:
+//!
+//! * The symbol `outer` is the product of the leading extents, 1 if there are none.
+//! * The leading dims are one dim in memory: the stride of each is that of the next leading dim times the extent of
+//!   that one, where extents are not 1. The stride `s` is that of the innermost leading dim whose extent is above 1.
+//! * Leading extents are checked for their sign first. One that is 0 makes the tensor empty, so that it may have any
+//!   strides.
+//!
+//! `x.shape[i]`, `x.ndim` and `x.numel` are those of the tensor itself, whatever is declared of it; a negative index
+//! counts from the end. Errors name declared dims from the end: `x.shape[-1]`, and `x.shape[:-1]` for `outer`.
+//!
+//! **Symbols in containers.** The elements of a sequence or mapping are compared with a symbol, but determine none
+//! outside of the parameters. Errors name elements of a sequence `xs[3]`, and those of a mapping `m.keys[0]` and
+//! `m.values[0]`. A shape may be passed as an array or list of at most [`MAX_RANK`] integers.
+//!
+//! **Symbols in unions.** A symbol that nothing but types of a union mention is bound by each of them for itself, and
+//! known only in the arm of a `match` for the type. If anything binds the symbol before, the union is compared with it.
+//!
+//! **Symbols in optional values.** A symbol that only optional values determine is bound by the first of them that is
+//! there, and compared with the others. An expression with several such symbols is compared where all of them are
+//! bound. The symbol may be used only where one of these values is known to be there:
+//!
+//! * after `where x.is_some or y.is_some`,
+//! * to the right of `x.is_some and` or `not x.is_some or`,
+//! * in `if x.is_some { … }`,
+//! * after `if not x.is_some { return; }`.
+//!
+//! In the message of a condition the symbol is 0 if nothing has bound it. So is a number that is None, there and in a
+//! `raise`.
 //!
 //! ```
 //! let text = "\
@@ -216,13 +243,20 @@
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
 //!
-//! An element type may have a name, too: `x: Tensor([n], T: float16|bfloat16)` determines `T`, and a tensor after it,
+//! An element type may have a name, too. `x: Tensor([n], T: float16|bfloat16)` determines `T`, and a tensor after it,
 //! `y: Tensor([n], T)`, must have the same element type, be it optional, an element or a result; allocated tensors of
-//! type `T` get it. The tensor that determines it is neither optional nor an element of a sequence. `T` is a value of
-//! kind `dtype`: compared with text or another one, passed to C as its 32 bits. The elements of a tensor of type `T`
-//! are aligned for the smallest type that `T` may be, those of an allocated one for the largest. `any` stands for every
-//! element type, listed by DLPack or not: `Tensor([n], any)`, `Tensor([n], T: any)`. Their elements are aligned to 1
-//! byte, those of allocated tensors to 16.
+//! type `T` get it. The tensor that determines `T` is neither optional nor an element of a sequence. `T` is a value of
+//! kind `dtype`: compared with text or another one, passed to C as its 32 bits.
+//!
+//! `any` stands for every element type, listed by DLPack or not: `Tensor([n], any)`, `Tensor([n], T: any)`. Elements
+//! are aligned by what their type may be:
+//!
+//! | tensor | alignment of its elements |
+//! |---|---|
+//! | of type `T`, given | that of the smallest type that `T` may be |
+//! | of type `T`, allocated | that of the largest |
+//! | of `any`, given | 1 byte |
+//! | of `any`, allocated | 16 bytes |
 //!
 //! ```
 //! let text = "\
@@ -241,13 +275,19 @@
 //! ```
 //!
 //! `access` says what a function does with the elements of a tensor that it is given, as do its kernels and whatever it
-//! calls: `update`, the default, may read and write them; `read` only reads them, so that callers may give memory that is
-//! read-only; `write` reads nothing that was there before. C gets elements that are only read by pointers to `const`:
-//! `const void*` for `x.data` and addresses made of it, `const DLTensor*` for `x`. All calls of a C function have one
-//! type, which has the `const` of each. Objects, containers and unions have no `const` in C; who gets them keeps the
-//! promise as well. A command that writes to memory that is only read is an error of the declaration, and so is a call that
-//! gives it to a function of this library whose parameter is declared without `access=read`. A tensor that is allocated or
-//! returned has no access.
+//! calls:
+//!
+//! | `access=` | the elements | in C |
+//! |---|---|---|
+//! | `update`, the default | may be read and written | `void*`, `DLTensor*` |
+//! | `read` | are only read, so that callers may give memory that is read-only | `const void*` for `x.data` and addresses made of it, `const DLTensor*` for `x` |
+//! | `write` | are not read before they are written | `void*`, `DLTensor*` |
+//!
+//! * All calls of a C function have one type, which has the `const` of each.
+//! * Objects, containers and unions have no `const` in C; who gets them keeps the promise as well.
+//! * It is an error of the declaration if a command writes to memory that is only read, or if a call gives such memory
+//!   to a function of this library whose parameter is declared without `access=read`.
+//! * A tensor that is allocated or returned has no access.
 //!
 //! ```
 //! let text = "scale(x: Tensor([n], float32, access=read), y: Tensor([n], float32, access=write)) -> None = k(x.data, y.data, n);";
@@ -258,44 +298,61 @@
 //!
 //! # Arithmetic
 //!
-//! Integer expressions are exact, wherever they stand: each operation has its value in mathematics, or the call is a
-//! ValueError that names the first operation whose result is no `int64`, with the result that it has. Only what is
-//! evaluated counts: neither the second operand of an `and` or `or` that the first one decides, nor what an absent value
-//! would be.
+//! Integer expressions are exact, wherever they stand. Each operation has its value in mathematics; otherwise the call
+//! is a ValueError that names the first operation whose result is no `int64`, with that result. Only what is evaluated
+//! counts: neither the second operand of an `and` or `or` that the first one decides, nor what an absent value would
+//! be.
 //!
 //! ```text
 //! Out of range a * b when calling: `f(a: int64, b: int64)`, expected int64 but got 18446744073709551620
 //! ```
 //!
-//! `/` and `%` are the floor division and its remainder (`-12 % 5 == 3`), `ceildiv` rounds up; a divisor of 0 is a
-//! ValueError that names the expression. A `uint64` above `int64` is out of range as an operand, by its name;
-//! comparisons, conversions such as `int32(u)` and calls of C functions use its value. A parameter reaches functions of
-//! the FFI and the caller as the `ffi.BigInt` that it came as; any other is out of range there. A comparison of an
-//! integer with a float is one of floats: the integer is rounded to a `float64`. As an argument of a C function `float16(e)` is
-//! C's `_Float16` and `bfloat16(e)` its `__bf16`. `int64(p)` of an address is checked like a
-//! `uint64`. The sum of an address and a number of bytes wraps like that of pointers in hardware, while the number is an
-//! expression as any other. `x.numel` and a compact `x.strides[i]` are products of extents: 0 where an extent is 0, else
-//! out of range where they are no `int64`. An expression over extents that a dim declares is solved for its one unknown
-//! symbol: `Tensor([2 * n + 1], …)` with 7 elements says that `n` is 3; a number that no `int64` solves is a mismatch.
-//! Checks that cannot fail are left out, by what is known of extents, types, literals and the conditions before.
+//! | expression | its value |
+//! |---|---|
+//! | `a / b`, `a % b` | the floor division and its remainder (`-12 % 5 == 3`). A divisor of 0 is a ValueError that names the expression |
+//! | `ceildiv(a, b)` | the division rounded up |
+//! | a comparison of an integer with a float | one of floats: the integer is rounded to a `float64` |
+//! | `float16(e)`, `bfloat16(e)` as an argument of a C function | C's `_Float16` and `__bf16` |
+//! | `int64(p)` of an address | checked like a `uint64` |
+//! | an address and a number of bytes | their sum wraps like that of pointers in hardware, while the number is an expression as any other |
+//! | `x.numel`, a compact `x.strides[i]` | products of extents: 0 where an extent is 0, else out of range where they are no `int64` |
+//!
+//! **Large integers.** A `uint64` above `int64` is out of range as an operand, by its name. Comparisons, conversions
+//! such as `int32(u)` and calls of C functions use its value. A parameter reaches functions of the FFI and the caller
+//! as the `ffi.BigInt` that it came as; any other such number is out of range there.
+//!
+//! **Extents.** An expression over extents that a dim declares is solved for its one unknown symbol:
+//! `Tensor([2 * n + 1], …)` with 7 elements says that `n` is 3. A number that no `int64` solves is a mismatch. Checks
+//! that cannot fail are left out, by what is known of extents, types, literals and the conditions before.
 //!
 //! # Results
 //!
-//! None and scalars are the kernel's return value. With `try` the return value is the status, and the kernel writes a
-//! scalar through its last argument, a pointer to the scalar's C type; of a tuple of scalars every element has such an
-//! argument, in order. They are 0 before, and read only if the status is 0. Any other result is written by the kernel through a `TVMFFIAny*`,
-//! its last argument, which holds None before: the kernel stores a value that it owns. The wrapper checks this value as
-//! an argument of its type, elements included, and returns it as declared, or releases it, also if a status says that
-//! the kernel has failed. Values that cannot be owned are no results: a `DLTensor*`, `const char*` or
-//! `TVMFFIByteArray*`. Nor does an array that a body makes hold a `DLTensor*`, whose memory is lent for the call: a
-//! TypeError.
+//! How the kernel gives its result depends on the type:
+//!
+//! | result | without `try` | with `try`, where the return value is the status |
+//! |---|---|---|
+//! | None | nothing | nothing |
+//! | a scalar | the return value | written through the last argument, a pointer to the scalar's C type |
+//! | a tuple of scalars | as any other | written through the last arguments, a pointer for each element, in order |
+//! | any other | written through a `TVMFFIAny*`, the last argument | the same |
+//!
+//! * **Scalars** that are written are 0 before, and read only if the status is 0.
+//! * **Other results.** The `TVMFFIAny` holds None before. The kernel stores a value that it owns. The wrapper checks
+//!   this value as an argument of its type, elements included, and returns it as declared, or releases it, also if a
+//!   status says that the kernel has failed.
+//! * **What can be no result.** Values that cannot be owned: a `DLTensor*`, `const char*` or `TVMFFIByteArray*`. Nor
+//!   may an array that a body makes hold a `DLTensor*`, whose memory is lent for the call: that is a TypeError.
 //!
 //! An *output* is a compact tensor that the wrapper allocates through `TVMFFIEnvTensorAlloc` after all checks, and that
-//! the kernel fills; several outputs are returned as an array. The extents of an output are expressions over symbols.
-//! Its device is that of the first tensor parameter that is declared for the same device (with `device=any`: of the
-//! first tensor), else the first device of its type, the cpu for `any`. Arguments of the body may use `out`,
-//! `out.data`, `stream(out)` and, known before the allocation, `out.shape[0]`, `out.strides[0]` and `out.ndim`. An
-//! error of the allocator is passed on; the tensor that it returns must be compact and aligned as declared.
+//! the kernel fills. Several outputs are returned as an array.
+//!
+//! * **Extents** of an output are expressions over symbols.
+//! * **Device.** It is that of the first tensor parameter that is declared for the same device (with `device=any`: of
+//!   the first tensor), else the first device of its type, the cpu for `any`.
+//! * **In the body**, arguments may use `out`, `out.data`, `stream(out)` and, known before the allocation,
+//!   `out.shape[0]`, `out.strides[0]` and `out.ndim`.
+//! * **Errors.** An error of the allocator is passed on. The tensor that it returns must be compact and aligned as
+//!   declared.
 //!
 //! The allocator is the caller's: that of PyTorch if one of its tensors is among the arguments, or the one that the
 //! host has set with `TVMFFIEnvSetDLPackManagedTensorAllocator`. Without one, tensors on the cpu are memory of the C
@@ -350,17 +407,21 @@
 //! | `raise ValueError "n is ", n;` | an error; text and scalars are joined |
 //! | `@"kernel.py":12` before a statement | the source line in its errors |
 //!
-//! `and` and `or` evaluate their second operand only if the first does not decide, so that `n > 0 and m / n > 2` never
-//! divides by zero; they bind less tightly than `not`, and `not` less than comparisons. `True`, `False`, `None`, text,
-//! `[a, b]` (an array) and `Shape(n, m)` are arguments of FFI functions. Names of a block live until its end and shadow
-//! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
-//! reverse order.
+//! * `and` and `or` evaluate their second operand only if the first does not decide, so that `n > 0 and m / n > 2`
+//!   never divides by zero. They bind less tightly than `not`, and `not` less than comparisons.
+//! * `True`, `False`, `None`, text, `[a, b]` (an array) and `Shape(n, m)` are arguments of FFI functions.
+//! * Names of a block live until its end and shadow no others.
+//! * Results of calls and of `alloc` are owned by their name and released on every way out of the block, in reverse
+//!   order.
 //!
-//! A C function is called by its symbol unless parentheses are around the callee: `(p)(n)` calls the function at the address
-//! that `p` stands for, a parameter or element of type `ptr`, the result of a C function, or an expression of them. A
-//! symbol that is also the name of an address or of a function in scope is an error, since `p(n)` says nothing of which one
-//! is meant. Arguments are evaluated before the address, which nothing but NULL tells from one of a function of this type;
-//! prototypes, headers and `kernels` list functions that are called by symbols only.
+//! A C function is called by its symbol unless parentheses are around the callee. `(p)(n)` calls the function at the
+//! address that `p` stands for: a parameter or element of type `ptr`, the result of a C function, or an expression of
+//! them.
+//!
+//! * A symbol that is also the name of an address or of a function in scope is an error, since `p(n)` does not say
+//!   which one is meant.
+//! * Arguments are evaluated before the address. Nothing but NULL tells an address from one of a function of this type.
+//! * Prototypes, headers and `kernels` list only functions that are called by symbols.
 //!
 //! ```
 //! let text = "\
@@ -379,29 +440,32 @@
 //! `function(i: int64) -> None { … }` makes a function: a value of type `Function` that `let` names, a call takes, an array
 //! contains or `return` returns. See [functions that bodies make](#functions-that-bodies-make).
 //!
-//! A `match` has an arm for each type of the union `v`, in its order and in the same words, and for None at the end if `v`
-//! is optional; an optional value that is no union has the arms `x: T` and `None`. In its arm the value has a name and that
-//! type, `_` for none, and the symbols of the type are known. The argument was checked before: a `match` looks only at the
-//! number of the type that fitted. `v` is a parameter, a name of the body, an element of a tuple or `xs[i]`.
+//! A `match` has an arm for each type of the union `v`, in its order and in the same words, and for None at the end if
+//! `v` is optional. An optional value that is no union has the arms `x: T` and `None`. `v` is a parameter, a name of
+//! the body, an element of a tuple or `xs[i]`.
 //!
-//! `let x = xs[i];` names an element; all other expressions may contain `xs[i]` directly, except the extents of `alloc`.
-//! Before the first call of a function an element is not checked again. A call may change a list: afterwards an element is
-//! checked like the result of a call, and the function holds a reference to it until its statement or the scope of its name
-//! ends.
+//! In its arm the value has a name (`_` for none) and that type, and the symbols of the type are known. The argument
+//! was checked before: a `match` looks only at the number of the type that fitted.
 //!
-//! An address plus or minus an integer is the address that many bytes further: `x.data + 2 * n`. `int64(p)` is the number
-//! of an address, and `ptr(n)` the address of a number. Both are for the addresses of memory: `x.data` and parameters of type
-//! `ptr`. Where a stream stands, `ptr(n)` is the stream whose handle is this number.
+//! `let x = xs[i];` names an element. All other expressions may contain `xs[i]` directly, except the extents of
+//! `alloc`. Before the first call of a function an element is not checked again. A call may change a list: afterwards
+//! an element is checked like the result of a call, and the function holds a reference to it until its statement or the
+//! scope of its name ends.
+//!
+//! An address plus or minus an integer is the address that many bytes further: `x.data + 2 * n`. `int64(p)` is the
+//! number of an address, and `ptr(n)` the address of a number. Both are for addresses of memory: `x.data` and
+//! parameters of type `ptr`. Where a stream stands, `ptr(n)` is the stream whose handle is this number.
 //!
 //! `min(a, b)` is `a` if `a < b`, else `b`; `max(a, b)` is `b` if `a < b`, else `a`. If one of them is a NaN, `min` is
 //! therefore `b` and `max` is `a`.
 //!
-//! A function may call itself, by `@name` or through others; only the C stack bounds the depth, and a program that
-//! exhausts it ends as one in C does. A name is looked up at the first call and kept once it was found. If the library
-//! imports modules, the runtime searches them by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the process
-//! meanwhile. While the `GetFunction` of an imported module runs, no thread that it waits for may call a function that
-//! looks up a name for the first time: both would wait for ever. Make such a call earlier, or in the function that
-//! `GetFunction` returns.
+//! A function may call itself, by `@name` or through others. Only the C stack bounds the depth; a program that exhausts
+//! it ends as one in C does.
+//!
+//! A name is looked up at the first call and kept once it was found. If the library imports modules, the runtime
+//! searches them by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the process meanwhile. While the
+//! `GetFunction` of an imported module runs, no thread that it waits for may call a function that looks up a name for
+//! the first time: both would wait for ever. Make such a call earlier, or in the function that `GetFunction` returns.
 //!
 //! # Functions that bodies make
 //!
@@ -422,9 +486,11 @@
 //!
 //! A function that a body makes, a *closure*, holds what it names of the outside, as it is when the function is made:
 //! numbers, truths, addresses, text (copied), tensor maps (their bytes), and a reference to every object and tensor.
-//! Symbols of the outside are known inside, so that above `y` must have the extents of `x`; the parameters are checked
-//! when the closure is called, the outside has been checked already. Names of its parameters differ from all names
-//! outside. In errors the closure is called `function`.
+//!
+//! * Symbols of the outside are known inside, so that above `y` must have the extents of `x`.
+//! * Its parameters are checked when the closure is called. The outside has been checked already.
+//! * Names of its parameters differ from all names outside.
+//! * In errors the closure is called `function`.
 //!
 //! | held | rule |
 //! |---|---|
@@ -436,13 +502,13 @@
 //! | `*rest` | cannot be held |
 //! | the library | held too: the closure may outlive every other reference to its module, or to code of a JIT |
 //!
-//! What a closure holds is an `ffi.Array` of the runtime, which the runtime frees, so that no code of the library runs when
-//! a closure goes, on whatever thread. Making one takes about four allocations, calling it none.
+//! What a closure holds is an `ffi.Array` of the runtime. The runtime frees it, so that no code of the library runs
+//! when a closure is dropped, on whatever thread. Making a closure takes about four allocations, calling it none.
 //!
 //! # C functions
 //!
-//! `extern` before a signature adds a C function of the same name (in a system library with its prefix), which packs
-//! its parameters, calls the function and returns 0, or -1 with the error in the thread's slot. The name is an identifier
+//! `extern` before a signature adds a C function of the same name (in a system library with its prefix). It packs its
+//! parameters, calls the function and returns 0, or -1 with the error in the thread's slot. The name is an identifier
 //! of C without a leading underscore, no word of C or C++ and no function of the C library.
 //! [`Resolved::header`](crate::Resolved::header) is its header. Its arguments are borrowed.
 //!
@@ -457,38 +523,52 @@
 //! | objects, `Tensor` without constraints, sequences, mappings, tuples | `TVMFFIObject*` | or NULL |
 //! | `Any`, `Union`, other literals | `const TVMFFIAny*`, NULL for None | |
 //!
-//! The last parameter receives the result, only on success: a scalar in its C type, anything else as a `TVMFFIAny` that
-//! the caller then owns; NULL drops the result. For `-> None` there is no such parameter. A `uint64` above `int64` is a
-//! ValueError, as is a negative size. Parameters with a default are passed too. Closures and variadic functions have no
-//! C function, nor have functions whose name is a word of C or C++, that of a kernel, or that of a function of the
-//! platform which libraries import: `malloc`, `free`, `dlopen` and the like.
+//! * **The result.** The last parameter receives it, only on success: a scalar in its C type, anything else as a
+//!   `TVMFFIAny` that the caller then owns. NULL drops the result. For `-> None` there is no such parameter.
+//! * **Numbers.** A `uint64` above `int64` is a ValueError, as is a negative size.
+//! * **Defaults.** Parameters with a default are passed too.
+//! * **Functions without a C function** are closures and variadic functions, and those whose name is a word of C or
+//!   C++, that of a kernel, or that of a function of the platform which libraries import: `malloc`, `free`, `dlopen`
+//!   and the like.
 //!
 //! # Errors
 //!
-//! A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; a text after `else`
-//! replaces `Violated n % 4 == 0`. A conversion that does not fit names the argument that it converts, or the places that
-//! have bound its symbols: ``Out of range int32(n) when calling: `…`, expected int32 but got 2147483648 (= x.shape[0])``,
-//! and of `int8(n * m)` `…, n = 6 (= x.shape[0]), m = 30 (= y.shape[0])`. A non-zero status raises the error that the kernel has left in the thread's slot, which no kernel leaves there with a status of 0.
-//! Without one, the entry of that status, or that of `_`, is the kind and the text of an error ``<text> when calling:
-//! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. The wrapper adds one frame to every
-//! error: the location of the statement, of one around it or of the function, or `<tvm-ffi-codegen>` without a line, and
-//! the function's name. Errors that the wrapper raises have no other frames. The error of a callee remains the same object, with its
-//! kind, its text and its own frames, to which this one is appended, up to a backtrace of 64 KiB.
+//! **Constraints.** A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``. A text
+//! after `else` replaces `Violated n % 4 == 0`.
+//!
+//! **Conversions.** A conversion that does not fit names the argument that it converts, or the places that have bound
+//! its symbols: ``Out of range int32(n) when calling: `…`, expected int32 but got 2147483648 (= x.shape[0])``, and of
+//! `int8(n * m)` `…, n = 6 (= x.shape[0]), m = 30 (= y.shape[0])`.
+//!
+//! **Statuses.** A non-zero status raises, of the following, what there is first:
+//!
+//! 1. the error that the kernel has left in the thread's slot, which no kernel leaves there with a status of 0;
+//! 2. the entry of that status, or that of `_`, which is the kind and the text of an error
+//!    ``<text> when calling: `…`, status = 1``;
+//! 3. a RuntimeError `Failed kernel …`.
+//!
+//! **Frames.** The wrapper adds one frame to every error: the location of the statement, of one around it or of the
+//! function, or `<tvm-ffi-codegen>` without a line, and the function's name. Errors that the wrapper raises have no
+//! other frames. The error of a callee remains the same object, with its kind, its text and its own frames. The
+//! wrapper's frame is appended to these, up to a backtrace of 64 KiB.
 //!
 //! # Canonical text
 //!
 //! `Display` prints one blank around binary operators and after `,` and `:`, only the parentheses that the structure
-//! needs, no option that holds its default, and each statement and its location on lines of their own. Parsing the text
-//! of a valid value yields an equal value, if the text is no longer than [`MAX_TEXT`]; an `align` that is the default
-//! is read as `None`. The text of a library has its images and its functions; `entry`, `prepare`, `system_lib`, `imports`,
-//! `handlers`, `torch`, `inquiry` and the bytes of images are no part of it.
+//! needs, no option that holds its default, and each statement and its location on lines of their own.
+//!
+//! Parsing the text of a valid value yields an equal value, if the text is no longer than [`MAX_TEXT`]; an `align` that
+//! is the default is read as `None`. The text of a library has its images and its functions. No part of it are `entry`,
+//! `prepare`, `system_lib`, `imports`, `handlers`, `torch`, `inquiry` and the bytes of images.
 //!
 //! # Depth
 //!
-//! A text of any depth is parsed, or refused, with little stack, and so is a value validated: what is deeper than
-//! [`MAX_NESTING`] is an error. A value in Rust may be built deeper than that, and is dropped without a frame for each
-//! level; to clone, compare, print or format one for debugging takes stack for its depth, as such walks of the standard
-//! library do. [`Library::check_form`](crate::Library::check_form) says first whether a value from elsewhere is refused.
+//! A text of any depth is parsed, or refused, with little stack. So is a value validated: what is deeper than
+//! [`MAX_NESTING`] is an error.
+//!
+//! A value in Rust may be built deeper than that. It is dropped without a frame for each level. To clone, compare,
+//! print or format one for debugging takes stack for its depth, as such walks of the standard library do.
+//! [`Library::check_form`](crate::Library::check_form) says first whether a value from elsewhere is refused.
 
 mod token;
 
