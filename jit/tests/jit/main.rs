@@ -28,8 +28,6 @@ mod raising;
 mod runtime;
 mod shared;
 mod signatures;
-#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
-mod stepped;
 mod tensors;
 mod typed;
 mod unwinding;
