@@ -110,7 +110,11 @@ impl Request {
     }
 
     /// Compiles a library as [`emit`](Request::emit) does, and adds the time to that of the stages.
-    fn emit_in_time(&self, library: &Library, times: &mut Times) -> Result<Vec<u8>, Error> {
+    pub(crate) fn emit_in_time(
+        &self,
+        library: &Library,
+        times: &mut Times,
+    ) -> Result<Vec<u8>, Error> {
         self.check()?;
         // An unknown backend is refused for every form.
         self.backend()?;
@@ -229,17 +233,7 @@ impl Request {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn write(&self, library: &Library, output: &Path) -> Result<(), Error> {
-        self.write_in_time(library, output, &mut Times::default())
-    }
-
-    /// Compiles a library as [`write`](Request::write) does, and adds the time to that of the stages.
-    pub(crate) fn write_in_time(
-        &self,
-        library: &Library,
-        output: &Path,
-        times: &mut Times,
-    ) -> Result<(), Error> {
-        file::write(output, &self.emit_in_time(library, times)?, self.form.mode())
+        file::write(output, &self.emit(library)?, self.form.mode())
     }
 
     /// Compiles a lowered library to a file; when anything fails, the file is as it was.

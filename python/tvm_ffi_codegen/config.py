@@ -32,6 +32,14 @@ def _linking() -> str:
     return shlex.join(options)
 
 
+def _cmake() -> Path:
+    """Returns the folder of the files for CMake, which an installed package has."""
+    folder = Path(__file__).parent / "lib/cmake/tvm_ffi_codegen"
+    if not folder.is_dir():
+        raise SystemExit("only an installed package has files for CMake")
+    return folder
+
+
 # The answers, in the order in which they are printed.
 _OPTIONS: dict[str, tuple[str, Callable[[], object]]] = {
     "includedir": ("the folder of the headers", include_dir),
@@ -39,7 +47,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[], object]]] = {
     "cxxflags": ("options of a compiler", lambda: shlex.quote(f"-I{include_dir()}")),
     "ldflags": ("options of a linker, among them the rpath of both libraries", _linking),
     "libs": ("libraries to link", lambda: shlex.quote(f"-l{library_path().stem.removeprefix('lib')}")),
-    "cmakedir": ("the folder of the files for CMake", lambda: Path(__file__).parent / "lib/cmake/tvm_ffi_codegen"),
+    "cmakedir": ("the folder of the files for CMake", _cmake),
     "version": ("the version", version),
 }
 

@@ -9,7 +9,11 @@ use crate::{Error, command::emit::refuse_overwriting};
 
 /// Writes which files an output was made from, but for standard input.
 pub(super) fn write(path: &Path, output: &Path, read: &[PathBuf]) -> Result<(), Error> {
-    refuse_overwriting(path, &[read, &[output.to_owned()]].concat())?;
+    if file::is_same(path, output) {
+        let source = io::Error::other("it is the output");
+        return Err(Error::Write { path: path.to_owned(), source });
+    }
+    refuse_overwriting(path, read)?;
     let files = read.iter().filter(|file| file.as_path() != Path::new(STANDARD));
     let words: Option<Vec<Vec<u8>>> =
         [output].into_iter().chain(files.map(PathBuf::as_path)).map(word).collect();

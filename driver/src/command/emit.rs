@@ -35,16 +35,20 @@ impl Emit {
     /// Compiles declarations. `program` is the command that starts this program.
     pub(super) fn run(self, program: &[OsString]) -> Result<(), Stop> {
         let (mut times, time_stages) = (Times::default(), self.time_stages);
-        let (depfile, output) = (self.depfile.clone(), self.output.clone());
-        let (result, read) = link::file::noted(|| self.run_in_time(program, &mut times));
+        let (depfile, output, mode) =
+            (self.depfile.clone(), self.output.clone(), self.request.form.mode());
+        let (result, read) = link::file::noted(|| self.emit_in_time(program, &mut times));
         if time_stages {
             print_times(&times)?;
         }
-        result?;
-        Ok(depfile.map_or(Ok(()), |path| depfile::write(&path, &output, &read))?)
+        let bytes = result?;
+        // An output whose files could not be noted would be taken for one that is up to date.
+        depfile.map_or(Ok(()), |path| depfile::write(&path, &output, &read))?;
+        Ok(file::write(&output, &bytes, mode)?)
     }
 
-    fn run_in_time(self, program: &[OsString], times: &mut Times) -> Result<(), Error> {
+    /// Returns the bytes of the output.
+    fn emit_in_time(self, program: &[OsString], times: &mut Times) -> Result<Vec<u8>, Error> {
         let Emit { file, mut request, output, depfile, .. } = self;
         request.check()?;
         if depfile.is_some() && output == Path::new(link::file::STANDARD) {
@@ -65,8 +69,8 @@ impl Emit {
         if !request.adds_code() {
             say_if_empty(&library, &file)?;
         }
-        let written = request.write_in_time(&library, &output, times);
-        written.map_err(|error| in_file(error.locate(&text), &file))
+        let bytes = request.emit_in_time(&library, times);
+        bytes.map_err(|error| in_file(error.locate(&text), &file))
     }
 }
 

@@ -177,9 +177,13 @@ fn dependencies_are_written_for_build_systems() {
             "error: cannot write a #b/c$d: it is one of the inputs\n",
         ),
         (["--depfile", "a\nb/..", "-o", "a\nb"], 1, "for which Make has no word\n"),
+        (["--depfile", "none/x.d", "-o", "old"], 1, "error: cannot write none/x.d: "),
+        (["--depfile", "./old", "-o", "old"], 1, "error: cannot write ./old: it is the output\n"),
     ] {
+        fs::write(path.join("old"), "old").unwrap();
         let (found, said) = emit(&arguments);
         assert!(found == Some(code) && said.contains(message), "{found:?} {said}");
+        assert_eq!(fs::read_to_string(path.join("old")).unwrap(), "old");
     }
 }
 
