@@ -9,7 +9,7 @@ use std::{fs, io};
 /// a new file is named in one that is there, so that a change of other files of the folder builds nothing anew.
 ///
 /// # Errors
-/// That of a folder or a file that cannot be read.
+/// The error of a folder or a file that cannot be read.
 pub fn digest(folder: &Path) -> io::Result<String> {
     let mut digest = NOTHING;
     for file in files(folder, "rs")? {
@@ -38,7 +38,7 @@ fn add(digest: u64, text: &str) -> u64 {
 /// Returns the files with an extension in a folder and the folders below it, in order.
 ///
 /// # Errors
-/// That of a folder that cannot be read.
+/// The error of a folder that cannot be read.
 pub fn files(folder: &Path, kind: &str) -> io::Result<Vec<PathBuf>> {
     let entries: io::Result<Vec<_>> = fs::read_dir(folder)?.collect();
     let mut paths: Vec<PathBuf> = entries?.iter().map(fs::DirEntry::path).collect();

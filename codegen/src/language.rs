@@ -149,23 +149,8 @@
 //!
 //! # Types
 //!
-//! A *value* is a parameter or a part of its type. As an argument of the body it passes to the kernel:
-//!
-//! | value | the kernel gets |
-//! |---|---|
-//! | scalar | its own C type |
-//! | tensor, with or without constraints | the `DLTensor*` |
-//! | `str`, `bytes` | a `const char*`, and the size as `int64_t` |
-//! | `Shape` | a `const int64_t*`, and the rank |
-//! | `dtype` | its 32 bits |
-//! | `Device` | type and index as `int32_t` |
-//! | tuple | each element in turn |
-//! | other objects, sequences, mappings | the `TVMFFIObject*` |
-//! | `Any`, `Union`, literals of several types | the `const TVMFFIAny*` |
-//! | `*rest` | the address of the further arguments, and their number |
-//! | `handle` | a `void*` to what only the kernel knows: NULL for None, the address of an opaque pointer, the `DLTensor*` of a tensor, any other object itself. Numbers, texts, element types and devices are no handles |
-//!
-//! A value that is None passes zeros and NULL; `x.is_some` is one byte.
+//! A *value* is a parameter or a part of its type. [Kinds](crate::guide::kinds) has what the kernel gets of each as an
+//! argument of the body. A value that is None passes zeros and NULL; `x.is_some` is one byte.
 //!
 //! `x.object` is the `TVMFFIObject*` of a tensor `x`, whose `DLTensor` follows its header. A caller may pass a
 //! `DLTensor*` that is part of no object; then `x.object` is a TypeError where it is evaluated. A parameter of type
@@ -327,7 +312,7 @@
 //!
 //! # Results
 //!
-//! How the kernel gives its result depends on the type:
+//! The type decides how the kernel gives its result:
 //!
 //! | result | without `try` | with `try`, where the return value is the status |
 //! |---|---|---|
@@ -502,7 +487,7 @@
 //! | `*rest` | cannot be held |
 //! | the library | held too: the closure may outlive every other reference to its module, or to code of a JIT |
 //!
-//! What a closure holds is an `ffi.Array` of the runtime. The runtime frees it, so that no code of the library runs
+//! A closure holds its values in an `ffi.Array` of the runtime. The runtime frees it, so that no code of the library runs
 //! when a closure is dropped, on whatever thread. Making a closure takes about four allocations, calling it none.
 //!
 //! # C functions

@@ -24,10 +24,9 @@ use inspect::Inspect;
 use probe::Probe;
 use routines::Routines;
 
-use crate::Error;
 use crate::emit::check_in_time;
-use crate::link;
 use crate::stages::Times;
+use crate::{Error, file, link};
 
 /// Emits TVM FFI host functions from their declarations.
 #[derive(Parser)]
@@ -171,7 +170,16 @@ fn check(file: &Path, allow: &[WarningKind], time_stages: bool) -> Result<(), Er
     say_if_empty(&library, file)
 }
 
-/// Says so if a file declares no function. That is no warning: a library may be one of kernels alone.
+/// Refuses an output that is one of the inputs.
+fn refuse_overwriting(output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+    if inputs.iter().any(|input| file::is_same(output, input)) {
+        let source = io::Error::other("it is one of the inputs");
+        return Err(Error::Write { path: output.to_owned(), source });
+    }
+    Ok(())
+}
+
+/// Prints a note if a file declares no function. That is no warning: a library may be one of kernels alone.
 fn say_if_empty(library: &Library, file: &Path) -> Result<(), Error> {
     if !library.functions.is_empty() {
         return Ok(());

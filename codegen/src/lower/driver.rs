@@ -1,4 +1,4 @@
-//! What the drivers of CUDA and HIP have in common.
+//! Common facts of the drivers of CUDA and HIP: devices, hooks, opaque types, structs of 8-byte fields.
 
 /// Number of devices with a bit in masks and an entry in tables.
 pub(crate) const DEVICES: u64 = 64;

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::refuse_overwriting;
+use crate::Error;
 use crate::file::{self, Mode};
 use crate::link::file::STANDARD;
-use crate::{Error, command::emit::refuse_overwriting};
 
 /// Writes which files an output was made from, but for standard input.
 pub(super) fn write(path: &Path, output: &Path, read: &[PathBuf]) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::probe::probe;
-use super::{Stop, depfile, print_times, say_if_empty};
+use super::{Stop, depfile, print_times, refuse_overwriting, say_if_empty};
 use crate::emit::parse_in_time;
 use crate::link;
 use crate::stages::{Stage, Times};
@@ -72,15 +72,6 @@ impl Emit {
         let bytes = request.emit_in_time(&library, times);
         bytes.map_err(|error| in_file(error.locate(&text), &file))
     }
-}
-
-/// Refuses an output that is one of the inputs.
-pub(super) fn refuse_overwriting(output: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
-    if inputs.iter().any(|input| file::is_same(output, input)) {
-        let source = io::Error::other("it is one of the inputs");
-        return Err(Error::Write { path: output.to_owned(), source });
-    }
-    Ok(())
 }
 
 /// Refuses two inputs of which both are standard input: it is read once.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::emit::{refuse_overwriting, refuse_second_standard};
+use super::emit::refuse_second_standard;
+use super::refuse_overwriting;
 use crate::file::{self, Mode};
 use crate::{Error, triton};
 

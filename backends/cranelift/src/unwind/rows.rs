@@ -38,13 +38,13 @@ enum Change {
     Framed,
     /// A register of the caller is this far from the end of the frame.
     Saved(u16, i32),
-    /// What follows holds until [`Change::Recalled`].
+    /// The current row is kept for [`Change::Recalled`].
     Remembered,
     /// A register has the caller's value.
     Restored(u16),
     /// RBP has the caller's value, and RSP points to the return address.
     Popped,
-    /// All is as where it was remembered.
+    /// The row that was kept last holds again.
     Recalled,
 }
 

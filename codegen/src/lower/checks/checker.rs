@@ -1,7 +1,7 @@
 //! The context of checks: what a prologue needs to check arguments, and a body to check what it receives.
 
 use super::check::Checks;
-use crate::declaration::Device;
+use crate::declaration::{Device, ParamType};
 use crate::ir::{Block, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::emitter::known::Checkpoint;
@@ -103,6 +103,35 @@ impl<'a, 'm> Checker<'a, 'm> {
             branched: None,
             alone: None,
             held_elements: Table::like(&function.look_ups, None),
+        }
+    }
+}
+
+/// Exits of checks.
+impl Checker<'_, '_> {
+    /// Sets the exit of the checks of a value.
+    pub(super) fn set_exit(&mut self, value: ValueId) {
+        self.checks.fail = match self.e.function.values[value].ty {
+            ParamType::Scalar(_) => self.exits.scalar(&mut self.e, value),
+            ParamType::Tensor(_) => self.exits.header(&mut self.e, value),
+            ParamType::Leaf(_)
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Optional(_)
+            | ParamType::Union(_)
+            | ParamType::Literal(_) => self.exits.value(&mut self.e, value),
+        };
+    }
+
+    /// Sets the exit of the checks that follow that of the type of a value. In an alternative that [alone](Alone) accepts
+    /// values of the type, they branch to its own exit, and no longer to the next alternative.
+    pub(super) fn settle(&mut self, value: ValueId) {
+        if let Some(alone) = self.alone.take_if(|alone| alone.value == value) {
+            self.exits.set_other(alone.around);
+            self.set_exit(value);
         }
     }
 }

@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::checks::{terms, union};
+use crate::lower::checks::terms;
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
@@ -47,7 +47,7 @@ pub(super) fn number(c: &mut Checker<'_, '_>, value: ValueId, last: TypeIndex) -
 /// Loads an integer of at most 64 bits.
 fn integer(c: &mut Checker<'_, '_>, value: ValueId, scalar: Scalar) -> ScalarState {
     let (_, wide) = number(c, value, TypeIndex::BOOL);
-    union::settle(c, value);
+    c.settle(value);
     let native = terms::narrow(c, wide, scalar);
     ScalarState { ty: scalar, native, wide: Some(wide) }
 }
@@ -60,7 +60,7 @@ fn unsigned(c: &mut Checker<'_, '_>, value: ValueId) -> ScalarState {
     let other = c.e.b.compare_const(Cond::Ugt, above, (TypeIndex::BOOL.0 - first).into());
     let payload = c.e.or_zero(value, payload);
     let native = or_big_int(c, value, [other, index], |c| {
-        union::settle(c, value);
+        c.settle(value);
         c.checks.non_negative(&mut c.e.b, payload);
         payload
     });

@@ -47,18 +47,18 @@ pub(super) fn check_step<'a>(c: &mut Checker<'a, '_>, step: &'a Step<'a>) {
         Step::Scalar { value, scalar } => {
             open(c, *value);
             scalar::scalar(c, *value, *scalar);
-            union::settle(c, *value);
+            c.settle(*value);
         }
         Step::Header { value, tensor, device } => {
             open(c, *value);
             tensor::tensor_type(c, *value);
-            union::settle(c, *value);
+            c.settle(*value);
             tensor::tensor_header(c, *value, tensor, *device);
         }
         Step::Value { value } => {
             open(c, *value);
             value::value_type(c, *value);
-            union::settle(c, *value);
+            c.settle(*value);
             value::value_header(c, *value);
         }
         Step::Occurrence { place, rule } => {
@@ -99,23 +99,6 @@ fn open(c: &mut Checker<'_, '_>, value: ValueId) {
     let is_free = matches!(declared.ty, ParamType::Leaf(Leaf::Any) | ParamType::Union(_))
         || matches!(declared.source, Source::Rest(_) | Source::Context);
     if !is_free && !outline::is_outlined(c, value) {
-        set_exit(c, value);
+        c.set_exit(value);
     }
-}
-
-/// Sets the exit of the checks of a value.
-pub(super) fn set_exit(c: &mut Checker<'_, '_>, value: ValueId) {
-    c.checks.fail = match c.e.function.values[value].ty {
-        ParamType::Scalar(_) => c.exits.scalar(&mut c.e, value),
-        ParamType::Tensor(_) => c.exits.header(&mut c.e, value),
-        ParamType::Leaf(_)
-        | ParamType::Shape(_)
-        | ParamType::Object(_)
-        | ParamType::Sequence(..)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => c.exits.value(&mut c.e, value),
-    };
 }

@@ -91,14 +91,6 @@ fn has_contents(ty: &ParamType) -> bool {
     }
 }
 
-/// Gives the checks that follow an exit of their own, if the value is of the type of an alternative that alone accepts it.
-pub(super) fn settle(c: &mut Checker<'_, '_>, value: ValueId) {
-    if let Some(alone) = c.alone.take_if(|alone| alone.value == value) {
-        c.exits.set_other(alone.around);
-        steps::set_exit(c, value);
-    }
-}
-
 /// Returns the number of a type as the arguments of the block after a union; none unless a `match` is about it.
 fn number_of_type(c: &mut Checker<'_, '_>, value: ValueId, number: usize) -> Vec<Value> {
     let kept = c.e.known.chosen(value).map(|_| c.e.b.i32(number as i32));
