@@ -46,11 +46,31 @@ fn callers_are_found_at_every_instruction() {
         let linker = Some(Linker::Cc("cc".into()));
         let made = Request { linker, ..request(backend, Form::Shared) }.emit(&declarations);
         let bytes = made.unwrap_or_else(|error| panic!("{backend}: {error}"));
-        std::fs::write(&library, bytes).expect("the folder is there");
+        std::fs::write(&library, &bytes).expect("the folder is there");
+        assert_eq!(leaves(&bytes), decoded_leaves(&library), "{backend}");
         let output = Command::new(&stepper).arg(&library).output().expect("the stepper runs");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{backend}: {}\n{text}", output.status);
         let instructions = text.split(' ').nth(2).and_then(|number| number.parse().ok());
         assert!(instructions >= Some(MANY), "{backend}: {text}");
     }
+}
+
+/// Returns how often the bytes occur by which tables of Cranelift find the instructions that leave a function.
+fn leaves(bytes: &[u8]) -> usize {
+    bytes.windows(5).filter(|found| *found == [0x48, 0x89, 0xec, 0x5d, 0xc3]).count()
+}
+
+/// Returns how often these instructions are in a library, as a disassembler reads it.
+fn decoded_leaves(library: &Path) -> usize {
+    let output = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(library).output();
+    let output = output.expect("objdump, which comes with the C compiler, runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().filter_map(|line| line.split_once(":\t"));
+    let names: Vec<String> = lines.map(|(_, name)| name.split_whitespace().collect()).collect();
+    let left = ["mov%rbp,%rsp", "pop%rbp", "ret"];
+    let count = names.windows(3).filter(|found| *found == left).count();
+    assert!(count > 20, "{count}");
+    count
 }
