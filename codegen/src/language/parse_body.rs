@@ -23,7 +23,7 @@ impl Parser<'_> {
         if self.token != Token::OpenBrace {
             const EXPECTED: &str = "the symbol to call or `{`";
             self.no_bare_statement(EXPECTED)?;
-            self.no_bare_number(EXPECTED)?;
+            self.no_bare_literal(EXPECTED)?;
             return self.kernel_call(EXPECTED).map(Body::Call);
         }
         self.statements = 0;

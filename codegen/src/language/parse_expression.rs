@@ -136,7 +136,7 @@ impl Parser<'_> {
     }
 
     /// Returns the binary operator that the current token is.
-    fn infix(&self) -> Option<Infix> {
+    pub(super) fn infix(&self) -> Option<Infix> {
         if self.token == Token::Word {
             return Infix::named(self.slice());
         }

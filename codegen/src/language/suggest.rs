@@ -86,12 +86,16 @@ impl Parser<'_> {
     /// Returns the error for a current token that starts no expression.
     #[cold]
     pub(super) fn no_expression(&self) -> Box<Error> {
-        let comment = self.token == Token::Slash && self.next_is(Token::Slash);
-        let meant = "but comments start with `#`";
-        if comment {
-            self.instead("an expression", meant)
+        const EXPECTED: &str = "an expression";
+        if self.token == Token::At {
+            self.instead(
+                EXPECTED,
+                "but what a function returns is named first: `let a: T = @f(…);`",
+            )
+        } else if self.token == Token::Slash && self.next_is(Token::Slash) {
+            self.instead(EXPECTED, "but comments start with `#`")
         } else {
-            self.unexpected("an expression")
+            self.unexpected(EXPECTED)
         }
     }
 
@@ -133,15 +137,36 @@ impl Parser<'_> {
         Err(self.instead(expected, "but statements stand in braces, `= { … };`"))
     }
 
-    /// Checks that a body without braces is no number.
-    pub(super) fn no_bare_number(&self, expected: &str) -> Parsed<()> {
-        if !matches!(self.token, Token::Int | Token::Float) {
+    /// Checks that a body without braces is no literal.
+    pub(super) fn no_bare_literal(&self, expected: &str) -> Parsed<()> {
+        let is_number = matches!(self.token, Token::Int | Token::Float);
+        let is_word = ["None", "true", "false"].contains(&self.peek_word());
+        // The name of a symbol may have quotes.
+        let is_text = self.token == Token::Quoted && self.next_is(Token::Semicolon);
+        if !is_number && !is_word && !is_text {
             return Ok(());
         }
         Err(self.instead(
             expected,
             "but a program returns a value, `= { return 0; };`, and `==` compares",
         ))
+    }
+
+    /// Checks that what stands where a call may stand goes on as a call, not as another expression.
+    pub(super) fn no_bare_value(&self) -> Parsed<()> {
+        let goes_on = self.infix().is_some()
+            || matches!(
+                self.token,
+                Token::OpenBracket | Token::Dot | Token::Semicolon | Token::CloseBrace
+            );
+        if !goes_on {
+            return Ok(());
+        }
+        let meant = match self.blocks {
+            0 => "but a program returns a value, `= { return …; };`",
+            _ => "but values are returned, `return …;`, or named without a type, `let a = …;`",
+        };
+        Err(self.instead("`(`", meant))
     }
 
     /// Checks that no assignment follows a name at the start of a statement.
