@@ -15,11 +15,16 @@ pub(crate) fn declare(file: &str, kernels: &[Kernel]) -> Result<Library, String>
     Ok(Library::new(functions.collect::<Result<Vec<_>, _>>()?))
 }
 
+/// Returns the size of a vector: a number, or the name of one. A text alone would be a name, `64` too.
+fn extent(size: &str) -> Expr {
+    size.parse().map_or_else(|_| Expr::name(size), Expr::Int)
+}
+
 fn function(file: &str, kernel: &Kernel) -> Result<Function, String> {
     let mut signature = Signature::new(&kernel.name);
     for Param { name, size } in &kernel.params {
         signature = match size {
-            Some(size) => signature.param(name, Tensor::new([size], DType::FLOAT32)),
+            Some(size) => signature.param(name, Tensor::new([extent(size)], DType::FLOAT32)),
             None => signature.param(name, Scalar::Float64),
         };
     }
@@ -34,7 +39,7 @@ fn function(file: &str, kernel: &Kernel) -> Result<Function, String> {
         if param.size.is_some() { name.data() } else { name }
     };
     let size = kernel.params.iter().find_map(|param| param.size.as_ref());
-    let args = kernel.params.iter().map(arg).chain(size.map(Expr::name));
+    let args = kernel.params.iter().map(arg).chain(size.map(|size| extent(size)));
     let call = Statement::call(Call::kernel(symbol(kernel), args));
     let line = kernel.body.first().map_or(kernel.line, |first| first.line);
     Ok(signature.body([call.with_location(file, line)]).with_location(file, kernel.line))

@@ -200,6 +200,13 @@ pub(crate) fn name_fault(name: &str) -> Option<String> {
     }
 }
 
+/// Returns true for words that may name a symbol: letters, digits and `_`, in any alphabet. Parameters and locals are
+/// named before they are used, symbols by their use, so that other text is more likely an expression or a number.
+pub(crate) fn may_be_symbol(name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    name != "_" && name.chars().all(is_word) && !name.starts_with(|c: char| c.is_numeric())
+}
+
 /// Returns true for text that a function of the FFI can be looked up by. [`MAX_NAME`](super::limit::MAX_NAME) bounds its
 /// length.
 pub(crate) fn is_callee(name: &str) -> bool {

@@ -5,6 +5,7 @@ use abi_spec::DType;
 use super::parser::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::ANY_DTYPE;
+use crate::declaration::reserved::{Word, classify};
 use crate::error::Error;
 
 /// Words that start statements in other languages.
@@ -140,7 +141,7 @@ impl Parser<'_> {
     /// Checks that a body without braces is no literal.
     pub(super) fn no_bare_literal(&self, expected: &str) -> Parsed<()> {
         let is_number = matches!(self.token, Token::Int | Token::Float);
-        let is_word = ["None", "true", "false"].contains(&self.peek_word());
+        let is_word = matches!(classify(self.peek_word()), Word::None | Word::Bool(_));
         // The name of a symbol may have quotes.
         let is_text = self.token == Token::Quoted && self.next_is(Token::Semicolon);
         if !is_number && !is_word && !is_text {

@@ -4,10 +4,23 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
+use super::Explained;
 use super::ids::{Home, LocalId, ValueId};
 use super::term::{Kind, Term};
 use crate::declaration::Tensor;
+use crate::declaration::reserved::may_be_symbol;
 use crate::error::Part;
+
+/// Checks that a name which no parameter and no local has may be a symbol's. A compiler that writes in Rust may have given
+/// a number, an expression or a text as the text that names are.
+pub(super) fn check_symbol(name: &str) -> Explained<()> {
+    if may_be_symbol(name) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{name}` names no symbol, which is a letter or `_` and then letters, digits and `_`, but not `_` alone: numbers, expressions and texts are built as such, or parsed"
+    ))
+}
 
 /// A symbol: an integer that extents, strides and integer parameters share.
 #[derive(Clone, Debug)]

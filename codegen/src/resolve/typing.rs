@@ -6,7 +6,7 @@ use super::Explained;
 use super::argument::Argument;
 use super::fits::{check_extent, check_number};
 use super::ids::ValueId;
-use super::named::Symbol;
+use super::named::{self, Symbol};
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Division, Exact, Unary};
 use super::term::{Node, OfGlobal, OfTensor, Property, Quote, ShownTerm, Term};
@@ -80,7 +80,10 @@ impl Names<'_> {
             Some(Meaning::Dtype(tensor)) => {
                 Term::new(Kind::DType, Node::Property(tensor, Property::Tensor(OfTensor::DType)))
             }
-            None => return Err(format!("nothing determines the symbol `{name}`")),
+            None => {
+                named::check_symbol(name)?;
+                return Err(format!("nothing determines the symbol `{name}`"));
+            }
         })
     }
 

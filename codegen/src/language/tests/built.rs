@@ -33,7 +33,7 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 23] = [
+    let rows: [(Change, &str); 28] = [
         (&|f| f.signature.name.clear(), "function 0: the name is empty"),
         (
             &|f| f.signature.name = "a\nb".into(),
@@ -80,6 +80,26 @@ fn values_built_in_rust() {
         (
             &|f| tensor(f).shape = Shape::Dims(vec![Dim::Any, Dim::Expr(Expr::name("a\tb"))]),
             "f: x.shape[1]: the name holds the control character '\\t' at byte 1",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::from(["64"]),
+            "f: x.shape[0]: `64` names no symbol, which is a letter or `_` and then letters, digits and `_`, but not `_` alone: numbers, expressions and texts are built as such, or parsed",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::from(["2 * n"]),
+            "f: x.shape[0]: `2 * n` names no symbol, which is a letter or `_` and then letters, digits and `_`, but not `_` alone: numbers, expressions and texts are built as such, or parsed",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::from(["_"]),
+            "f: x.shape[0]: `_` names no symbol, which is a letter or `_` and then letters, digits and `_`, but not `_` alone: numbers, expressions and texts are built as such, or parsed",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::from(["x.shape[0]"]),
+            "f: x.shape[0]: `x.shape[0]` names no symbol, which is a letter or `_` and then letters, digits and `_`, but not `_` alone: numbers, expressions and texts are built as such, or parsed",
+        ),
+        (
+            &|f| call(f).args.push(Expr::name("no tile")),
+            "f: call argument 1: `no tile` names no symbol, which is a letter or `_` and then letters, digits and `_`, but not `_` alone: numbers, expressions and texts are built as such, or parsed",
         ),
         (
             &|f| tensor(f).shape = Shape::trailing([Dim::Any; 0]),

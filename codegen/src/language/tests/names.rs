@@ -31,8 +31,8 @@ try(`stream`: Tensor([n, `max`], float32), `_`: Tuple[`str`: int64, x: bool], *`
 fn any_text_but_a_backtick() {
     let text = "\
 /// Documented.
-`my.f`(`x y`: Tensor([`n-1`, `2`], `T 1`: float32|int8), `# \"%s\\`: Tuple[`é `: int64, `a.b`: bool], *`@`: Any) -> `->`: Tensor([`n-1`], float32)
-    where `x y`.shape[0] < `n-1`
+`my.f`(`2`: int64, `x y`: Tensor([`é_1`, `2`], T1: float32|int8), `# \"%s\\`: Tuple[`é `: int64, `a.b`: bool], *`@`: Any) -> `->`: Tensor([`é_1`], float32)
+    where `x y`.shape[0] < `é_1`
     = {
         let `x.data` = `# \"%s\\`.`é ` + `2`;
         let `,`: Any = @`_a b`(`x y`, `x.data`);
@@ -76,8 +76,8 @@ fn canonical() {
             "f(t: Tuple[`max`: int8]) -> None\n    = k(t.max);\n",
         ),
         (
-            "f(x: Tensor([_, `_`], int8)) -> None = { @`try`(); @k(x.`data`); };",
-            "f(x: Tensor([_, `_`], int8)) -> None\n    = {\n        @try();\n        @k(x.data);\n    };\n",
+            "f(`_`: int8, x: Tensor([_, `_`], int8)) -> None = { @`try`(); @k(x.`data`); };",
+            "f(`_`: int8, x: Tensor([_, `_`], int8)) -> None\n    = {\n        @try();\n        @k(x.data);\n    };\n",
         ),
         (
             "f() -> None = { let `alloc` = 1; let b = `alloc`; let `if` = `b`; };",

@@ -246,7 +246,10 @@ fn syntax() {
             "let v: Function = function(n: int8) -> None { k(n); };",
             "1:34: expected a call, as an expression is named without a type, found `function`",
         ),
-        ("let v: int8 = n + 5;", "1:32: expected `(`, found `+`"),
+        (
+            "let v: int8 = n + 5;",
+            "1:32: expected `(`, found `+`, but values are returned, `return …;`, or named without a type, `let a = …;`",
+        ),
         ("let t = alloc float32;", "1:30: expected `Tensor`, found `float32`"),
         ("let t = alloc Tensor;", "1:36: expected `(`, found `;`"),
         ("let t = alloc Tensor([], int8) in x;", "1:47: expected `on` or `;`, found `in`"),

@@ -10,7 +10,7 @@ use crate::error::Part;
 use crate::resolve::captured::{Captive, Capture, Captured};
 use crate::resolve::ids::{Home, Id, SymbolId, Table, ValueId};
 use crate::resolve::image::UsedImage;
-use crate::resolve::named::{Local, Output, Symbol};
+use crate::resolve::named::{self, Local, Output, Symbol};
 use crate::resolve::step::Place;
 use crate::resolve::term::Kind;
 use crate::resolve::value::{self, Source, Value, values};
@@ -146,6 +146,7 @@ impl<'a> Names<'a> {
         if dynamic {
             return Err(format!("an element or a type of a union cannot determine `{name}`"));
         }
+        named::check_symbol(name)?;
         self.dtypes.insert(name, tensor);
         self.scoped.push(Scoped::Dtype(name));
         Ok(())
@@ -258,6 +259,9 @@ impl<'a> Names<'a> {
             Some(_) => return Err((part, format!("`{name}` is no integer"))),
             None => None,
         };
+        if value.is_none() && local.is_none() {
+            named::check_symbol(name).map_err(|reason| (part, reason))?;
+        }
         let symbol =
             self.symbols.push(Symbol { name, part, value, local, measures: false, mentions: 0 });
         self.known.insert(name, symbol);
