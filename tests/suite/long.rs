@@ -98,3 +98,24 @@ fn chains_of_conditions_do_what_they_say() {
         }
     }
 }
+
+/// A launch that a closure keeps depends on numbers that are computed from numbers: each is looked at once, not once for
+/// each way to it, of which there are two to the power of sixty.
+#[test]
+fn numbers_of_numbers_are_looked_at_once() {
+    let mut text = String::from(
+        "image im; f(k: int64, x: Tensor([n], int8, device=cuda)) -> Function = { \
+         let g = function() -> None { let a0 = k % 2;\n",
+    );
+    for i in 1..=60 {
+        let _ = writeln!(text, "let a{i} = a{0} - a{0};", i - 1);
+    }
+    text += "launch im.\"k\"(x.data) grid(a60 + 1) block(1); }; return g; };";
+    let mut library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    library.images[0].bytes =
+        Some(b".version 7.0\n.visible .entry k(.param .u64 x) { ret; }\n".to_vec());
+    let module = driver::lower(&library, &Options::default()).unwrap();
+    let is_first =
+        |function: &codegen::ir::Function| module.name(function.symbol).ends_with(".launch.0");
+    assert!(module.functions.iter().any(is_first), "the launch is not kept");
+}

@@ -19,13 +19,15 @@ use crate::lower::checks::Checker;
 
 pub(super) use callee::{entry_linkage, entry_symbol};
 pub(super) use closure::symbol as closure_symbol;
-pub(super) use launch::kept::{first_signature, first_symbol};
+pub(super) use launch::kept::{Kept, first_signature, first_symbol};
 
 /// The body of a function under construction.
 struct BodyEmitter<'a, 'm> {
     c: Checker<'a, 'm>,
     /// The beginning of the symbols of the closures that the body makes.
     closures: &'a str,
+    /// The launches that the function keeps, if it is a closure.
+    kept: Kept<'a>,
     /// True if a routine calls function objects.
     outlines_calls: bool,
     /// True if the result has been written that the next statement returns.
@@ -36,7 +38,8 @@ struct BodyEmitter<'a, 'm> {
 /// body makes.
 pub(super) fn body<'a>(c: Checker<'a, '_>, closures: &'a str) -> ir::Function {
     let outlines_calls = outlined::outlines_calls(c.e.function);
-    let mut w = BodyEmitter { c, closures, outlines_calls, none_written: false };
+    let kept = Kept::of(c.e.function);
+    let mut w = BodyEmitter { c, closures, kept, outlines_calls, none_written: false };
     statement::body(&mut w);
     let BodyEmitter { c: Checker { mut e, .. }, .. } = w;
     e.write_leave();
@@ -44,8 +47,12 @@ pub(super) fn body<'a>(c: Checker<'a, '_>, closures: &'a str) -> ir::Function {
 }
 
 /// Emits the first call of launch number `index` of those that a closure keeps, after its prologue.
-pub(super) fn first_launch(mut c: Checker<'_, '_>, index: usize) -> ir::Function {
-    launch::kept::first(&mut c, index);
+pub(super) fn first_launch<'a>(
+    mut c: Checker<'a, '_>,
+    kept: &Kept<'a>,
+    index: usize,
+) -> ir::Function {
+    launch::kept::first(&mut c, kept, index);
     let Checker { mut e, .. } = c;
     e.write_leave();
     e.b.finish()

@@ -1,6 +1,6 @@
 //! The wrapper of one function, from its parameters to its return.
 
-use super::body::{entry_linkage, entry_symbol};
+use super::body::{Kept, entry_linkage, entry_symbol};
 use super::emitter::source_location;
 use super::failure::records::Records;
 use super::torch::allocator_symbol;
@@ -116,8 +116,9 @@ fn define<'a>(
         host_function.remove_unused_loads();
     }
     module.functions.push(host_function);
-    for index in 0..function.held_launches().len() {
-        first_launch(module, (wrapper, index), linkage, (host, records));
+    let kept = Kept::of(function);
+    for index in 0..kept.len() {
+        first_launch(module, (wrapper, &kept, index), linkage, (host, records));
     }
     host
 }
@@ -125,7 +126,7 @@ fn define<'a>(
 /// Adds the function of the first call of launch number `index` of those that a closure keeps to the module.
 fn first_launch<'a>(
     module: &mut Module,
-    (wrapper, index): (&Wrapper<'a, 'a>, usize),
+    (wrapper, kept, index): (&Wrapper<'a, 'a>, &Kept<'a>, usize),
     linkage: Linkage,
     host: (u32, &mut Records),
 ) {
@@ -133,7 +134,7 @@ fn first_launch<'a>(
     let mut b = Builder::function(module, &symbol, Linkage::Local, body::first_signature());
     b.about(wrapper.function.shown.header().to_string());
     let c = prologue::of_held(b, wrapper.function, linkage, host);
-    let mut function = body::first_launch(c, index);
+    let mut function = body::first_launch(c, kept, index);
     function.remove_unused_loads();
     module.functions.push(function);
 }

@@ -178,8 +178,7 @@ pub(crate) fn map(
     name: &str,
 ) -> (Symbol, Symbol) {
     let start = "tvm_ffi_codegen.map.";
-    let known = |at: &usize| module.find(&format!("{start}{at}")).is_none();
-    let at = (0..).find(known).unwrap_or_default();
+    let at = numbered(|at| module.find(&format!("{start}{at}")).is_some());
     let symbol = module.declare(&format!("{start}{at}"), Linkage::Local, SymbolKind::Data);
     let inputs = words[map::INPUTS as usize / 8] as usize;
     let words = words.iter().flat_map(|word| word.to_le_bytes());
@@ -187,6 +186,20 @@ pub(crate) fn map(
     module.data.push(Data::constant(symbol, bytes, 8));
     let size = cache::SIZE as usize + 8 * inputs;
     (symbol, zeros(module, &format!("tvm_ffi_codegen.map_cache.{at}"), size))
+}
+
+/// Returns the first number that is not taken, where all before it are.
+fn numbered(is_taken: impl Fn(usize) -> bool) -> usize {
+    let mut end = 1;
+    while is_taken(end - 1) {
+        end *= 2;
+    }
+    let (mut first, mut last) = (end / 2, end - 1);
+    while first < last {
+        let middle = first.midpoint(last);
+        if is_taken(middle) { first = middle + 1 } else { last = middle }
+    }
+    first
 }
 
 /// Adds the bytes of the images that the module uses. A NUL follows PTX.

@@ -37,9 +37,9 @@ impl<'a> Block<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the number of a function that the current statement makes.
+    /// Returns the number of a function that the current statement makes, one of the last.
     pub(super) fn made(&self, function: &declaration::Function) -> usize {
-        let made = self.closures.iter().position(|(made, _)| std::ptr::eq(*made, function));
+        let made = self.closures.iter().rposition(|(made, _)| std::ptr::eq(*made, function));
         made.unwrap_or_else(|| unreachable!("a statement makes the functions in its expressions"))
     }
 

@@ -1,7 +1,7 @@
 //! Launches of GPU kernels: resolved launches, their checks, and the images of a library.
 
 mod command;
-mod held;
+pub(crate) mod held;
 pub(super) mod images;
 pub(crate) mod map;
 pub(super) mod platform;

@@ -8,7 +8,7 @@ use abi_spec::layout::any;
 use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Linkage, SymbolKind, Type, Value};
-use crate::lower::body::launch::kept;
+use crate::lower::body::launch::kept::Kept;
 use crate::lower::body::packed::Made;
 use crate::lower::body::{BodyEmitter, packed};
 use crate::lower::checks::Checker;
@@ -80,7 +80,7 @@ fn made_of<'p, 'a>(c: &mut Checker<'_, '_>, given: &'p CaptureSource<'a>) -> Mad
 /// Emits code that makes the bytes in which a closure keeps launches, initially zero, and which the frame owns. Returns
 /// their address; `None` if the closure keeps none.
 fn bytes_of_launches(c: &mut Checker<'_, '_>, index: usize) -> Option<Value> {
-    let size = kept::size(&c.e.function.closures[index].function);
+    let size = Kept::of(&c.e.function.closures[index].function).size;
     if size == 0 {
         return None;
     }

@@ -123,7 +123,7 @@ fn action<'a>(
             allocate::allocate(&mut w.c, &[*output]);
         }
         Action::TensorMap { map, made, unsure } => launch::named_map(&mut w.c, *map, made, unsure),
-        Action::Launch(launch) => launch::launch(&mut w.c, launch, w.closures),
+        Action::Launch(launch) => launch::launch(&mut w.c, launch, (w.closures, &w.kept)),
         Action::Command(command) => launch::command(&mut w.c, command),
         Action::If { branches, otherwise } => choose(w, branches, otherwise),
         Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),

@@ -1,6 +1,7 @@
 //! Records of values: the names that messages give them, and the requirements of their types.
 
 use abi_spec::Scalar;
+use rustc_hash::FxHashMap;
 
 use crate::declaration::{Device, Leaf, Location, OwnDim, ParamType, Shape, Tensor};
 use crate::ir::Value;
@@ -68,7 +69,7 @@ pub(crate) struct Subjects<'a, 'm> {
     /// The requirements of each tensor.
     requirements: Table<ValueId, TensorRequirements>,
     /// The offset of the record of the function for each source location, by the address of the location.
-    hosts: Vec<(Option<*const Location>, u32)>,
+    hosts: FxHashMap<Option<*const Location>, u32>,
 }
 
 impl<'a, 'm> Subjects<'a, 'm> {
@@ -81,7 +82,7 @@ impl<'a, 'm> Subjects<'a, 'm> {
             location: None,
             known: Table::like(&function.values, None),
             requirements: Table::like(&function.values, TensorRequirements::NONE),
-            hosts: vec![(location.map(std::ptr::from_ref), host)],
+            hosts: FxHashMap::from_iter([(location.map(std::ptr::from_ref), host)]),
         };
         subjects.note_requirements(&function.steps);
         subjects
@@ -249,12 +250,12 @@ impl Subjects<'_, '_> {
     pub(crate) fn host(&mut self) -> u32 {
         let location = self.location.or(self.function.location);
         let key = location.map(std::ptr::from_ref);
-        if let Some((_, host)) = self.hosts.iter().find(|(known, _)| *known == key) {
+        if let Some(host) = self.hosts.get(&key) {
             return *host;
         }
         let header = self.function.shown.header().to_string();
         let host = self.records.host(self.function, location, &header);
-        self.hosts.push((key, host));
+        self.hosts.insert(key, host);
         host
     }
 

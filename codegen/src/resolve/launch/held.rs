@@ -5,27 +5,36 @@ use crate::resolve::argument::Argument;
 use crate::resolve::body::{Action, Statement};
 use crate::resolve::captured::Captured;
 use crate::resolve::function::Function;
-use crate::resolve::ids::{Home, LocalId, OutputId, ValueId};
+use crate::resolve::ids::{Home, LocalId, OutputId, Table, ValueId};
 use crate::resolve::term::{Node, Property, Term};
 use crate::resolve::value::Source;
 
+/// A launch of a closure whose extents, attributes and device depend only on what the closure holds.
+pub(crate) struct HeldLaunch<'r, 'a> {
+    pub(crate) statement: &'r Statement<'a>,
+    pub(crate) launch: &'r Launch<'a>,
+    /// True for each argument of the kernel that also does.
+    pub(crate) params: Vec<bool>,
+}
+
 impl<'a> Function<'a> {
-    /// Returns the launches of the body, without those of the functions that it makes, whose extents, attributes and
-    /// device depend only on what the function holds, with their statements. Launches that are always empty are left out.
-    pub(crate) fn held_launches(&self) -> Vec<(&Statement<'a>, &Launch<'a>)> {
+    /// Returns the launches of the body, without those of the functions that it makes, that are the same in every call.
+    /// Launches that are always empty are left out.
+    pub(crate) fn held_launches(&self) -> Vec<HeldLaunch<'_, 'a>> {
         if self.captured.is_empty() {
             return Vec::new();
         }
-        let launches = self.own_statements().into_iter();
-        let launches = launches.filter_map(|statement| Some((statement, statement.launch()?)));
-        launches.filter(|(_, launch)| self.holds_launch(launch)).collect()
+        let statements = self.own_statements();
+        let holding = Holding::new(self, &statements);
+        statements.into_iter().filter_map(|statement| holding.held(statement)).collect()
     }
 
     /// Returns the numbers that statements compute for what is the same in every call of a launch, in order.
-    pub(crate) fn numbers_of(&self, launch: &Launch<'a>) -> Vec<(LocalId, &Term)> {
+    pub(crate) fn numbers_of(&self, held: &HeldLaunch<'_, 'a>) -> Vec<(LocalId, &Term)> {
+        let HeldLaunch { launch, params, .. } = held;
         let mut wanted = Vec::new();
-        let params = launch.params.iter().filter(|param| self.holds_param(param));
-        let packings = params.filter_map(|param| match param {
+        let params = launch.params.iter().zip(params).filter(|(_, is_held)| **is_held);
+        let packings = params.filter_map(|(param, _)| match param {
             Param::Packed(packing) => Some(packing),
             Param::Scratch(_) | Param::TensorMap(_) | Param::Map(_) | Param::Bytes(_) => None,
         });
@@ -61,12 +70,61 @@ impl<'a> Function<'a> {
         });
     }
 
+    /// Returns true for a captured value that is no part of another.
+    fn holds_value(&self, value: ValueId) -> bool {
+        matches!(self.values[value].source, Source::Captured(_))
+    }
+
+    /// Returns true for a tensor that the body outside has allocated.
+    pub(crate) fn holds_output(&self, output: OutputId) -> bool {
+        let mut captured = self.captured.iter();
+        captured.any(|captured| matches!(captured, Captured::Output(one) if *one == output))
+    }
+}
+
+/// What is the same in every call of a closure.
+struct Holding<'r, 'a> {
+    function: &'r Function<'a>,
+    /// True for captured numbers, and for those that statements compute from what the function holds.
+    locals: Table<LocalId, bool>,
+}
+
+impl<'r, 'a> Holding<'r, 'a> {
+    /// Looks at the statements of a closure in their order: a number depends on those before it.
+    fn new(function: &'r Function<'a>, statements: &[&Statement<'a>]) -> Self {
+        let mut locals = Table::like(&function.locals, false);
+        for (id, local) in function.locals.iter() {
+            locals[id] = local.of.is_some_and(|value| function.holds_value(value));
+        }
+        for captured in &function.captured {
+            if let Captured::Local(local) = captured {
+                locals[*local] = true;
+            }
+        }
+        let mut holding = Holding { function, locals };
+        for statement in statements {
+            if let Action::Let { local, term } = &statement.action
+                && holding.holds_term(term)
+            {
+                holding.locals[*local] = true;
+            }
+        }
+        holding
+    }
+
+    /// Returns the launch that a statement is, if it is held.
+    fn held<'s>(&self, statement: &'s Statement<'a>) -> Option<HeldLaunch<'s, 'a>> {
+        let launch = statement.launch().filter(|launch| self.holds_launch(launch))?;
+        let params = launch.params.iter().map(|param| self.holds_param(param)).collect();
+        Some(HeldLaunch { statement, launch, params })
+    }
+
     /// Returns true if an argument of a kernel depends only on what the function holds.
-    pub(crate) fn holds_param(&self, param: &Param<'_>) -> bool {
+    fn holds_param(&self, param: &Param<'_>) -> bool {
         match param {
             Param::Packed(packing) => self.holds_packing(packing),
             Param::Map(map) => {
-                let mut captured = self.captured.iter();
+                let mut captured = self.function.captured.iter();
                 captured.any(|captured| matches!(captured, Captured::Map(one) if one == map))
             }
             Param::Scratch(_) | Param::TensorMap(_) | Param::Bytes(_) => false,
@@ -77,13 +135,13 @@ impl<'a> Function<'a> {
         !launch.is_empty()
             && self.holds_packing(&launch.extents)
             && launch.attributes.iter().all(|(_, value)| self.holds_packing(value))
-            && launch.unsure.iter().all(|&value| self.holds_value(value))
+            && launch.unsure.iter().all(|&value| self.function.holds_value(value))
             && self.holds_tensor(launch.device)
     }
 
     fn holds_packing(&self, packing: &Packing) -> bool {
         packing.parts.iter().all(|(_, argument)| match argument {
-            Argument::Value(value) => self.holds_value(*value),
+            Argument::Value(value) => self.function.holds_value(*value),
             Argument::Term(term, _) => self.holds_term(term),
             Argument::Text(_) => true,
         })
@@ -94,11 +152,11 @@ impl<'a> Function<'a> {
     fn holds_term(&self, term: &Term) -> bool {
         !term.any(&mut |node| match node {
             Node::Symbol(symbol) => {
-                !self.symbols[*symbol].local.is_some_and(|local| self.holds_local(local))
+                !self.function.symbols[*symbol].local.is_some_and(|local| self.locals[local])
             }
-            Node::Local(local) => !self.holds_local(*local),
+            Node::Local(local) => !self.locals[*local],
             Node::Output(output) | Node::OutputData(output) | Node::OutputObject(output) => {
-                !self.holds_output(*output)
+                !self.function.holds_output(*output)
             }
             Node::Property(_, Property::Length) | Node::Stream(_) | Node::OutputStream(_) => true,
             Node::CurrentDevice => true,
@@ -107,7 +165,7 @@ impl<'a> Function<'a> {
             Node::Value(value)
             | Node::Property(value, _)
             | Node::SameText(value, _)
-            | Node::Number { of: value, .. } => !self.holds_value(*value),
+            | Node::Number { of: value, .. } => !self.function.holds_value(*value),
             Node::Int(_)
             | Node::Float(_)
             | Node::Text(_)
@@ -126,35 +184,8 @@ impl<'a> Function<'a> {
 
     fn holds_tensor(&self, home: Home) -> bool {
         match home {
-            Home::Value(value) => self.holds_value(value),
-            Home::Output(output) => self.holds_output(output),
+            Home::Value(value) => self.function.holds_value(value),
+            Home::Output(output) => self.function.holds_output(output),
         }
-    }
-
-    /// Returns true for a captured value that is no part of another.
-    fn holds_value(&self, value: ValueId) -> bool {
-        matches!(self.values[value].source, Source::Captured(_))
-    }
-
-    /// Returns true for a tensor that the body outside has allocated.
-    pub(crate) fn holds_output(&self, output: OutputId) -> bool {
-        let mut captured = self.captured.iter();
-        captured.any(|captured| matches!(captured, Captured::Output(one) if *one == output))
-    }
-
-    /// Returns true for a captured number, and for one that a statement computes from what the function holds.
-    fn holds_local(&self, local: LocalId) -> bool {
-        let mut captured = self.captured.iter();
-        if captured.any(|captured| matches!(captured, Captured::Local(one) if *one == local)) {
-            return true;
-        }
-        if let Some(value) = self.locals[local].of {
-            return self.holds_value(value);
-        }
-        let computes = |statement: &Statement<'_>| {
-            let Action::Let { local: one, term } = &statement.action else { return false };
-            *one == local && self.holds_term(term)
-        };
-        self.own_statements().into_iter().any(computes)
     }
 }

@@ -2,6 +2,8 @@
 //! attributes and arguments are those of every later call; these store only what they compute themselves. The code of the
 //! first call is a function of its own, so that what it computes takes no registers from later calls.
 
+use rustc_hash::FxHashMap;
+
 use crate::ir::{Block, Cond, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::launch::area::{self, Layout, Ready, Subject, Word};
 use crate::lower::body::launch::{map, parts};
@@ -12,26 +14,44 @@ use crate::lower::prologue;
 use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
 use crate::resolve::launch::Launch;
+use crate::resolve::launch::held::HeldLaunch;
 use crate::resolve::step::Topic;
 
-/// Returns the bytes in which a closure keeps launches; 0 if it has none to keep.
-pub(in crate::lower::body) fn size(function: &Function<'_>) -> u32 {
-    function.held_launches().into_iter().map(|(_, launch)| bytes_of(launch)).sum()
+/// The launches that a closure keeps, each with the byte offset at which it does.
+pub(in crate::lower) struct Kept<'a> {
+    launches: Vec<(HeldLaunch<'a, 'a>, u32)>,
+    /// Number of bytes in which the closure keeps them; 0 if it has none to keep.
+    pub(in crate::lower::body) size: u32,
+    /// Number of each launch by its address.
+    numbers: FxHashMap<*const Launch<'a>, usize>,
 }
 
-/// Returns the bytes in which a launch is kept.
-fn bytes_of(launch: &Launch<'_>) -> u32 {
-    kept::SIZE + 8 * Layout::of(launch).words()
-}
+impl<'a> Kept<'a> {
+    /// Finds the launches that a function keeps.
+    pub(in crate::lower) fn of(function: &'a Function<'a>) -> Self {
+        let mut size = 0;
+        let place = |held: HeldLaunch<'a, 'a>| {
+            let place = size;
+            size += kept::SIZE + 8 * Layout::of(held.launch).words();
+            (held, place)
+        };
+        let launches: Vec<_> = function.held_launches().into_iter().map(place).collect();
+        let number = |(index, (held, _)): (usize, &(HeldLaunch<'a, 'a>, u32))| {
+            (std::ptr::from_ref(held.launch), index)
+        };
+        let numbers = launches.iter().enumerate().map(number).collect();
+        Kept { launches, size, numbers }
+    }
 
-/// Returns the number of a launch among those that a closure keeps; `None` for a launch that it does not keep.
-fn index(function: &Function<'_>, launch: &Launch<'_>) -> Option<usize> {
-    function.held_launches().iter().position(|(_, one)| std::ptr::eq(*one, launch))
-}
+    /// Returns the number of launches.
+    pub(in crate::lower) fn len(&self) -> usize {
+        self.launches.len()
+    }
 
-/// Returns the byte offset at which a closure keeps launch number `index`.
-fn place(function: &Function<'_>, index: usize) -> u32 {
-    function.held_launches()[..index].iter().map(|(_, earlier)| bytes_of(earlier)).sum()
+    /// Returns the number of a launch; `None` for one that the closure does not keep.
+    fn number(&self, launch: &Launch<'a>) -> Option<usize> {
+        self.numbers.get(&std::ptr::from_ref(launch)).copied()
+    }
 }
 
 /// Room before the area of the frame for what precedes the area of a kept launch. The area is as aligned as the frame.
@@ -42,24 +62,23 @@ const READY: i32 = 0;
 const EMPTY: i32 = 1;
 
 /// A launch that a closure keeps, while code is emitted.
-struct Keeping<'a> {
+struct Keeping<'k, 'a> {
     launch: &'a Launch<'a>,
     layout: Layout,
     /// True for each argument of the kernel that is kept.
-    held: Vec<bool>,
+    held: &'k [bool],
     site: Value,
     /// Address at which the closure keeps the launch.
     kept: Value,
 }
 
-impl<'a> Keeping<'a> {
+impl<'k, 'a> Keeping<'k, 'a> {
     /// Begins the code of launch number `index` of a closure that holds these elements.
-    fn new(c: &mut Checker<'a, '_>, index: usize, elements: Value) -> Self {
-        let (_, launch) = c.e.function.held_launches()[index];
+    fn new(c: &mut Checker<'a, '_>, all: &'k Kept<'a>, index: usize, elements: Value) -> Self {
+        let (HeldLaunch { launch, params: held, .. }, place) = &all.launches[index];
         let bytes = prologue::bytes_at(c, elements, c.e.function.captured.len());
-        let kept = c.e.b.ptr_offset(bytes, place(c.e.function, index).into());
+        let kept = c.e.b.ptr_offset(bytes, (*place).into());
         let site = c.exits.here(&mut c.e);
-        let held = launch.params.iter().map(|param| c.e.function.holds_param(param)).collect();
         Keeping { launch, layout: Layout::of(launch), held, site, kept }
     }
 
@@ -88,8 +107,9 @@ pub(in crate::lower) fn first_signature() -> Signature {
 
 /// Emits the code of the function that makes the first call of a launch, up to the arguments that differ between calls: it
 /// fills the area, what precedes that, and what the closure keeps.
-pub(in crate::lower) fn first(c: &mut Checker<'_, '_>, index: usize) {
-    let (statement, launch) = c.e.function.held_launches()[index];
+pub(in crate::lower) fn first<'a>(c: &mut Checker<'a, '_>, all: &Kept<'a>, index: usize) {
+    let (held, _) = &all.launches[index];
+    let statement = held.statement;
     c.exits.subjects.enter_location(statement.location);
     c.e.begin_topic(Topic::BODY);
     c.e.begin_located(statement.topic(), statement.location);
@@ -97,11 +117,11 @@ pub(in crate::lower) fn first(c: &mut Checker<'_, '_>, index: usize) {
     for (value, name) in [(area, "area"), (stream, "stream")] {
         c.e.b.hint(value, name);
     }
-    for (local, term) in c.e.function.numbers_of(launch) {
+    for (local, term) in c.e.function.numbers_of(held) {
         let value = terms::eval(c, term);
         c.e.known.locals_mut().values[local] = Some(value);
     }
-    let keeping = Keeping::new(c, index, elements);
+    let keeping = Keeping::new(c, all, index, elements);
     fill(c, &keeping, area, stream);
 }
 
@@ -109,15 +129,15 @@ pub(in crate::lower) fn first(c: &mut Checker<'_, '_>, index: usize) {
 pub(super) fn launch_kept<'a>(
     c: &mut Checker<'a, '_>,
     launch: &'a Launch<'a>,
-    closure: &str,
+    (closure, all): (&str, &Kept<'a>),
 ) -> bool {
-    let (Some(elements), Some(index)) = (c.e.held(), index(c.e.function, launch)) else {
+    let (Some(elements), Some(index)) = (c.e.held(), all.number(launch)) else {
         return false;
     };
     let next = c.e.b.block("next");
     c.in_scope(|c| {
         let frame = c.e.slot(Slot::Launch, ROOM + 8 * Layout::of(launch).words());
-        let keeping = Keeping::new(c, index, elements);
+        let keeping = Keeping::new(c, all, index, elements);
         let symbol = first_symbol(closure, index);
         let kept = take_or_fill(c, &keeping, (elements, frame), (&symbol, next));
         take(c, &keeping, frame, kept);
@@ -131,7 +151,7 @@ pub(super) fn launch_kept<'a>(
 /// nothing to launch; returns the address of what is kept, in the closure or before the area.
 fn take_or_fill<'a>(
     c: &mut Checker<'a, '_>,
-    keeping: &Keeping<'a>,
+    keeping: &Keeping<'_, 'a>,
     (elements, frame): (Value, Value),
     (symbol, next): (&str, Block),
 ) -> Value {
@@ -170,7 +190,7 @@ fn take_or_fill<'a>(
 }
 
 /// Fills the area, and keeps it unless the grid is empty.
-fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, area: Value, stream: Value) {
+fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'_, 'a>, area: Value, stream: Value) {
     let &Keeping { launch, ref layout, site, kept, .. } = keeping;
     let words = c.e.b.i64(layout.words().into());
     c.e.routine(Routine::Clear, &[area, words]);
@@ -225,7 +245,7 @@ fn keep(c: &mut Checker<'_, '_>, launch: &Launch<'_>, device: Value, args: &[Val
 /// Launches what is kept at an address, or a copy of it with the stream of this call, in the area and before that. Calls
 /// find the stream and the current device; what the driver gets is loaded behind them, so that only its address lives
 /// across them.
-fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, frame: Value, kept: Value) {
+fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'_, 'a>, frame: Value, kept: Value) {
     let &Keeping { launch, ref layout, site, .. } = keeping;
     let own = keeping.params(false);
     let addresses = |params: Vec<usize>| params.into_iter().map(|param| keeping.address(param));

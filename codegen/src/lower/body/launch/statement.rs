@@ -3,7 +3,8 @@
 
 use crate::declaration::Platform;
 use crate::lower::body::launch::area::{self, Field, Layout, Ready, Word};
-use crate::lower::body::launch::{command, kept, parts};
+use crate::lower::body::launch::kept::{self, Kept};
+use crate::lower::body::launch::{command, parts};
 use crate::lower::checks::Checker;
 use crate::lower::checks::terms::{self, Loaded};
 use crate::lower::cuda::config;
@@ -13,11 +14,12 @@ use crate::lower::routines::Routine;
 use crate::resolve::body::Prepare;
 use crate::resolve::launch::Launch;
 
-/// Emits a launch statement; an empty grid launches nothing. `closure` is the symbol of the function if that is a closure.
+/// Emits a launch statement; an empty grid launches nothing. `closure` is the symbol of the function, if that is a closure,
+/// and the launches that it keeps.
 pub(in crate::lower::body) fn launch<'a>(
     c: &mut Checker<'a, '_>,
     launch: &'a Launch<'a>,
-    closure: &str,
+    closure: (&str, &Kept<'a>),
 ) {
     if kept::launch_kept(c, launch, closure) {
         return;
