@@ -4,6 +4,7 @@
 mod disassembly;
 mod escape;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use codegen::ir::{self, TopicId};
@@ -38,16 +39,19 @@ pub(crate) fn page(
         explained.iter().filter_map(|function| module.find(&function.symbol)).collect();
     let listings =
         backend_cranelift::listings(target, module, &symbols).map_err(of("cranelift"))?;
+    let texts = backend_c::listings(module, &symbols).map_err(of("c"))?;
+    let lowered: HashMap<ir::Symbol, &ir::Function> =
+        module.functions.iter().map(|function| (function.symbol, function)).collect();
     let names: Vec<&str> = explained.iter().map(|function| &*function.symbol).collect();
     let mut html = head(&names);
-    for ((function, symbol), listing) in explained.into_iter().zip(symbols).zip(&listings) {
-        let lowered = module.functions.iter().find(|lowered| lowered.symbol == symbol);
+    let listings = listings.iter().zip(texts);
+    for ((function, symbol), (listing, c)) in explained.into_iter().zip(symbols).zip(listings) {
+        let lowered = lowered.get(&symbol).copied();
         let named = |lines: Vec<ir::Line>| match lowered {
             Some(lowered) => lines.into_iter().map(|line| named(lowered, line)).collect(),
             None => Vec::new(),
         };
         let host = lowered.map(|lowered| module.lines(lowered)).unwrap_or_default();
-        let c = backend_c::lines(module, symbol).map_err(of("c"))?;
         let machine = disassembled(listing, target);
         let Explanation { symbol, declaration, resolved, messages } = function;
         let columns = [

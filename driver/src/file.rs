@@ -19,9 +19,14 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     Ok(link::file::read(path)?)
 }
 
-/// Returns whether two paths lead to the same file.
+/// Returns whether two paths lead to the same file, or will once it is written.
 pub fn is_same(one: &Path, other: &Path) -> bool {
-    let place = |path: &Path| fs::canonicalize(path).ok();
+    let new = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let place = |path: &Path| fs::canonicalize(path).ok().or_else(|| new(path));
     one != Path::new(STANDARD) && place(one).is_some_and(|one| place(other) == Some(one))
 }
 

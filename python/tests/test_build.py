@@ -499,6 +499,14 @@ def test_what_is_no_part() -> None:
     raises(TypeError, "part is of type int, expected a `build.Part`", lambda: build.with_lines(5))
 
 
+def test_the_check_of_texts_takes_a_library() -> None:
+    n, m = symbols("n m")
+    library = Library([function("f", {n: "int64"}, kernel("k", m))])
+    (found,) = codegen.check(library)
+    assert str(found) == str(build.check(library)[0])
+    assert f"{Path(__file__).name}:" in str(found)
+
+
 def test_a_byte_order_mark_at_the_start_is_not_counted() -> None:
     text = "f(n: int64) -> None = k(n);"
     assert build.parse("\ufeff" + text) == build.parse(text)

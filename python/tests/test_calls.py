@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+import subprocess
 import sys
 import sysconfig
 import threading
@@ -423,6 +424,25 @@ def test_many_arguments() -> None:
     assert function.g(*range(100)) == 100 and function.g() == 0
     gc.collect()
     assert {sys.getrefcount(array) for array in arrays} == {3}
+
+
+@native
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited as Linux does it")
+def test_a_call_without_room_is_a_memory_error() -> None:
+    script = """if True:
+        import resource, tvm_ffi_codegen as codegen
+        m = codegen.jit("rest(*n: Any) -> None = { };")
+        m.rest(1)
+        many = [1] * 10_000_000
+        size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + (200 << 20), size + (200 << 20)))
+        try:
+            m.rest(*many)
+        except MemoryError:
+            print("refused")
+        """
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert run.stdout == "refused\n"
 
 
 def test_libraries_are_loaded(tmp_path: Path) -> None:

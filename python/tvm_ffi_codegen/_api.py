@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import tvm_ffi
@@ -56,11 +57,15 @@ class Diagnostic:
             printer.text(line)
 
 
-def check(text: str, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
-    """Returns the errors and warnings about declarations, but no warnings whose names are in `allow`. `build.check` does so
-    for a `build.Library`."""
+def check(text: str | Library, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
+    """Returns the errors and warnings about declarations, but no warnings whose names are in `allow`. Those about built ones
+    name the line of Python."""
     if isinstance(allow, (str, bytes)) or not isinstance(allow, Iterable):
         raise TypeError(f"allow is of type {type(allow).__name__}, expected a sequence of names")
+    build = _builder()
+    if build is not None and isinstance(text, build.Library):
+        return cast("list[Diagnostic]", build.check(text, allow=allow))
+    # The shared object refuses what is no text.
     return [Diagnostic(**dict(found.items())) for found in _call("check", text, list(allow))]
 
 
@@ -312,12 +317,16 @@ def inspect(file: Path_ | bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(_call("inspect", path)))
 
 
+def _builder() -> ModuleType | None:
+    """Returns the module `build`, if it is imported: who has built declarations has imported it."""
+    return sys.modules.get(f"{__package__}.build")
+
+
 def _text(declarations: str | Library) -> str:
     """Returns the text of declarations. Errors about built ones name the line of Python."""
     if isinstance(declarations, str):
         return declarations
-    # Who has built declarations has imported the module.
-    build = sys.modules.get(f"{__package__}.build")
+    build = _builder()
     if build is not None and isinstance(declarations, build.Library):
         return str(build.checked(declarations))
     # The shared object refuses what is no text.

@@ -99,7 +99,7 @@ fn lines_are_those_of_the_texts() {
         for function in &module.functions {
             let lines = [
                 module.lines(function),
-                backend_c::lines(&module, function.symbol).expect("C takes all"),
+                backend_c::listings(&module, &[function.symbol]).expect("C takes all").remove(0),
             ];
             for ((lines, text), count) in lines.iter().zip([&host, &c]).zip(&mut topics) {
                 let joined: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();

@@ -85,7 +85,7 @@ use codegen::{Backend, ir};
 use target_lexicon::Triple;
 
 pub use codegen::backend::{Error, Input, Optimize};
-pub use listing::lines;
+pub use listing::listings;
 pub use target_lexicon;
 
 use body::Functions;

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -55,9 +56,13 @@ pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
     emit(&mut text, source)?;
     let program = c.compiler.display().to_string();
     let fail = |reason: String| refused(format!("{program}: {reason}"));
-    let folder = tempfile::tempdir().map_err(|error| fail(error.to_string()))?;
+    let unwritten = |error: io::Error| {
+        let temporary = env::temp_dir();
+        refused(format!("cannot write to the temporary folder {}: {error}", temporary.display()))
+    };
+    let folder = tempfile::tempdir().map_err(unwritten)?;
     // The name stands in the object.
-    fs::write(folder.path().join(SOURCE), text).map_err(|error| fail(error.to_string()))?;
+    fs::write(folder.path().join(SOURCE), text).map_err(unwritten)?;
     let done = command(&c.compiler)
         .args(OPTIONS)
         .args(options(c, machine))

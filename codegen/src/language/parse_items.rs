@@ -95,9 +95,9 @@ impl Parser<'_> {
         }
         let file = self.quoted("a file in quotes")?;
         self.expect(Token::Colon, "`:`")?;
-        let line = self.int(Location::MAX.into(), "the number of a line")? as u32;
+        let line = self.int(Location::MAX.into(), "the number of a line, up to 2147483647")? as u32;
         let column = if self.accept(Token::Colon) {
-            self.int(Location::MAX.into(), "the number of a column")? as u32
+            self.int(Location::MAX.into(), "the number of a column, up to 2147483647")? as u32
         } else {
             0
         };

@@ -31,6 +31,10 @@ pub(super) enum Obstacle {
     Outside,
     /// Code in a section whose name is empty.
     Nameless,
+    /// Code in a section of thread-local variables.
+    ThreadLocalCode,
+    /// A section that no library could have in memory.
+    Huge,
     /// Code that writes code to its stack, which no output lets it run.
     Stack,
 }
@@ -83,6 +87,16 @@ impl Obstacle {
                 "take linker cc or lld",
                 is_wild && !is_shared,
             ),
+            Obstacle::ThreadLocalCode => (
+                "code in a section of thread-local variables, with which linker wild mixes all other code".to_owned(),
+                "take linker cc",
+                is_wild && is_shared,
+            ),
+            Obstacle::Huge => (
+                "a section of more than 1 TiB".to_owned(),
+                "allocate such memory when it is needed",
+                is_shared,
+            ),
             // In an object of several, lld forgets it.
             Obstacle::Stack => (
                 "code that needs an executable stack, for the address of a function in a function, as of GNU C \
@@ -131,6 +145,9 @@ pub(super) fn all(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> 
 /// Most bytes of an alignment that Wild takes.
 const MAX_ALIGN: u64 = 64 << 10;
 
+/// Most bytes of a section: those of zeros take no place in the file, so that the size of a library does not bound them.
+const MAX_SIZE: u64 = 1 << 40;
+
 /// Returns the obstacle that a section is.
 fn of_section(section: &object::Section<'_, '_>, flags: elf::SectionFlags) -> Option<Obstacle> {
     let name = section.name_bytes().unwrap_or_default();
@@ -143,6 +160,12 @@ fn of_section(section: &object::Section<'_, '_>, flags: elf::SectionFlags) -> Op
     }
     if section.align() > MAX_ALIGN {
         return Some(Obstacle::Alignment);
+    }
+    if flags.contains(elf::SHF_TLS | elf::SHF_EXECINSTR) {
+        return Some(Obstacle::ThreadLocalCode);
+    }
+    if flags.contains(elf::SHF_ALLOC) && section.size() > MAX_SIZE {
+        return Some(Obstacle::Huge);
     }
     if name.is_empty() && flags.contains(elf::SHF_ALLOC | elf::SHF_EXECINSTR) {
         return Some(Obstacle::Nameless);

@@ -40,10 +40,10 @@ pub(super) fn wanted(
     target: &Triple,
 ) -> Result<Vec<Input>, Error> {
     let mut names = Vec::new();
-    for &name in undefined.range(PREFIX..).take_while(|name| name.starts_with(PREFIX)) {
-        let name = String::from_utf8_lossy(name).into_owned();
+    for &bytes in undefined.range(PREFIX..).take_while(|name| name.starts_with(PREFIX)) {
+        let name = String::from_utf8_lossy(bytes).into_owned();
         if !is_linked_routine(&name) {
-            let user = inputs.iter().find(|input| input.uses(&name));
+            let user = inputs.iter().find(|input| input.uses_bytes(bytes));
             let file = user.map_or_else(String::new, |input| input.name().to_owned());
             return Err(Error::Object { file, fault: ObjectFault::Routines });
         }

@@ -48,6 +48,15 @@ fn about(page: &str, function: &str, topic: &str) -> Vec<(String, Vec<String>)> 
 }
 
 #[test]
+fn long_libraries_take_no_time_by_the_square_of_their_length() {
+    let text: String = (0..1000).map(|i| format!("f{i}() -> None = {{ }};\n")).collect();
+    let start = std::time::Instant::now();
+    assert!(page(&text, "").contains("__tvm_ffi_f999"));
+    // It was twenty seconds.
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
+#[test]
 fn texts_end_no_element_and_nothing_is_loaded() {
     let page = page(HOSTILE, "");
     for (start, end) in [

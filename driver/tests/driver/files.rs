@@ -179,6 +179,8 @@ fn dependencies_are_written_for_build_systems() {
         (["--depfile", "a\nb/..", "-o", "a\nb"], 1, "for which Make has no word\n"),
         (["--depfile", "none/x.d", "-o", "old"], 1, "error: cannot write none/x.d: "),
         (["--depfile", "./old", "-o", "old"], 1, "error: cannot write ./old: it is the output\n"),
+        // It is no file yet.
+        (["--depfile", "./new", "-o", "new"], 1, "error: cannot write ./new: it is the output\n"),
     ] {
         fs::write(path.join("old"), "old").unwrap();
         let (found, said) = emit(&arguments);

@@ -211,6 +211,28 @@ fn sections_without_a_name_are_linked_or_refused() {
     }
 }
 
+/// Wild would make all code thread-local, so that it cannot run, and libraries that no process has room for.
+#[test]
+fn flags_and_sizes_of_damaged_sections_are_refused() {
+    let thread_local = ".section code,\\\"axT\\\",@progbits\\n .globl g\\n g: ret\\n .text";
+    let huge = ".lcomm zeros,0x1000000000000000";
+    for (lines, expected) in [
+        (
+            thread_local,
+            "kernel.o: has code in a section of thread-local variables, with which linker wild mixes all other code: \
+             take linker cc",
+        ),
+        (
+            huge,
+            "kernel.o: has a section of more than 1 TiB: allocate such memory when it is needed",
+        ),
+    ] {
+        let text = format!("int kernel(int n) {{ return n; }} __asm__(\"{lines}\");");
+        let error = link(&[object("kernel", &text)], &Linker::Wild).unwrap_err().to_string();
+        assert_eq!(error, expected);
+    }
+}
+
 /// Wild would look for a string for as long as the distance is, or find one of another object.
 #[test]
 fn addresses_outside_of_merged_strings_are_refused() {

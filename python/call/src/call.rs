@@ -7,9 +7,9 @@ use std::slice;
 use jit::abi::Any;
 use pyo3_ffi::{
     Py_False, Py_TYPE, Py_True, Py_ssize_t, PyCFunction_Type, PyDict_New, PyDict_SetItem,
-    PyErr_ExceptionMatches, PyErr_Fetch, PyErr_Restore, PyEval_RestoreThread, PyEval_SaveThread,
-    PyExc_BufferError, PyObject, PyObject_Call, PyObject_CallFunctionObjArgs, PyTuple_GetItem,
-    PyTuple_New, PyTuple_SetItem, PyTuple_Size,
+    PyErr_ExceptionMatches, PyErr_Fetch, PyErr_NoMemory, PyErr_Restore, PyEval_RestoreThread,
+    PyEval_SaveThread, PyExc_BufferError, PyObject, PyObject_Call, PyObject_CallFunctionObjArgs,
+    PyTuple_GetItem, PyTuple_New, PyTuple_SetItem, PyTuple_Size,
 };
 
 use crate::arguments::{FEW, Frame, scalar};
@@ -78,8 +78,11 @@ impl Callable {
                 self.invoke_with(&mut values, count, args)
             };
         }
-        let (mut values, mut views) =
-            (Vec::with_capacity(args.len()), Vec::with_capacity(args.len()));
+        let (mut values, mut views) = (Vec::new(), Vec::new());
+        if values.try_reserve_exact(args.len()).and(views.try_reserve_exact(args.len())).is_err() {
+            // SAFETY: as required above.
+            return unsafe { PyErr_NoMemory() };
+        }
         let (values, views) = (values.spare_capacity_mut(), views.spare_capacity_mut());
         // SAFETY: as required above.
         unsafe { self.invoke_in(Frame::new(self.made.state, values, 0, views), args) }

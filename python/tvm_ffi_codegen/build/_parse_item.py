@@ -90,8 +90,8 @@ def _location(at: Cursor) -> Location | None:
     file = at.quoted("a file in quotes")
     at.expect(":")
     most = (1 << 31) - 1
-    line = at.natural("the number of a line", most)
-    return Location(file, line, at.natural("the number of a column", most) if at.accept(":") else 0)
+    line = at.natural("the number of a line, up to 2147483647", most)
+    return Location(file, line, at.natural("the number of a column, up to 2147483647", most) if at.accept(":") else 0)
 
 
 def signature(at: Cursor) -> Signature:

@@ -268,7 +268,7 @@ fn syntax() {
         ("@(f", "1:19: expected an operator or `)`, found the end of the text"),
         ("@(f);", "1:20: expected `(`, found `;`"),
         ("@\"f\";", "1:20: expected `(`, found `;`"),
-        ("@\"f\":x k();", "1:21: expected the number of a line, found `x`"),
+        ("@\"f\":x k();", "1:21: expected the number of a line, up to 2147483647, found `x`"),
         ("@\"f\":1", "1:22: f:1: expected a statement or `}`, found the end of the text"),
         ("@\"f\":1}", "1:22: f:1: expected a statement or `}`, found `}`"),
         ("@\"f\":1 @\"g\":2 k();", "1:27: f:1: expected `(`, found `:`"),
