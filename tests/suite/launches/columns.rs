@@ -201,7 +201,7 @@ fn the_driver_has_the_last_word_about_columns() {
          dtype=\"16u4_align16b\")",
         "cuTensorMapEncodeIm2col(type=14 rank=3 dims=128,7,8 strides=64,448 lower=0 upper=0 channels=64 pixels=8 steps=1,1,1 \
          interleave=0 swizzle=0 promotion=0 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (channels of packed elements)\n\
-         RuntimeError: Failed cuTensorMapEncodeIm2col …, CUDA_ERROR_INVALID_VALUE (1): invalid argument",
+         RuntimeError: Failed cuTensorMapEncodeIm2col of v …, CUDA_ERROR_INVALID_VALUE (1): invalid argument",
     )]);
 }
 

@@ -45,7 +45,7 @@ fn kernels_have_any_name() {
                 if name.len() > 1024 { format!("{}...", &name[..1021]) } else { (*name).into() };
             let name = shown.replace("\\\\", "\\");
             let text = format!(
-                "RuntimeError: Failed {name} of image ptx …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, \
+                "RuntimeError: Failed cuLibraryGetKernel for {name} of image ptx …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, \
                  device = cuda:0"
             );
             let function = format!("f{index}");

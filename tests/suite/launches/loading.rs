@@ -153,7 +153,7 @@ const WRONG: [(&str, &str, &str); 10] = [
     (
         "no_kernel",
         "x.data",
-        "Failed no_kernel of image ptx …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, device = cuda:0",
+        "Failed cuLibraryGetKernel for no_kernel of image ptx …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, device = cuda:0",
     ),
     ("cluster_kernel", "", "Mismatched parameters of cluster_kernel …, expected 1 but got 0"),
     (
@@ -299,8 +299,10 @@ fn images_are_for_the_device() {
         named.for_each(|one| one.bytes = Some(bytes.to_vec()));
         stand_in.set("capability", capability);
         for session in sessions(&library) {
+            let is_found = !expected.starts_with("CUDA_ERROR_NOT_FOUND");
+            let call = if is_found { "cuLibraryLoadData" } else { "cuLibraryGetKernel" };
             let text = format!(
-                "RuntimeError: Failed axpy_kernel of image {image} …, {expected}, device = cuda:0"
+                "RuntimeError: Failed {call} for axpy_kernel of image {image} …, {expected}, device = cuda:0"
             );
             let place = format!("{} {image} {capability}", session.name);
             assert_eq!(error(&session, &stand_in), error_of(&library, "f", &text), "{place}");
@@ -336,8 +338,8 @@ fn images_may_be_refused_late() {
     stand_in.set("late_arch", 1);
     stand_in.set("capability", 80);
     for session in sessions(&library) {
-        let text = "RuntimeError: Failed axpy_kernel of image cubin …, CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image \
-                    is available for execution on the device, device = cuda:0";
+        let text = "RuntimeError: Failed cuKernelGetParamInfo for axpy_kernel of image cubin …, \
+                    CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image is available for execution on the device, device = cuda:0";
         assert_eq!(error(&session, &stand_in), error_of(&library, "f", text), "{}", session.name);
     }
 }

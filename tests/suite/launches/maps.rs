@@ -336,7 +336,7 @@ fn the_driver_has_the_last_word() {
         "tensormap(x, dims=[2, i], strides=[64, 1], box=[2, 32], dtype=\"16u4_align8b\")",
         "cuTensorMapEncodeTiled(type=13 rank=2 dims=7,2 strides=32 box=32,2 steps=1,1 interleave=0 swizzle=0 \
          promotion=0 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (rows of packed elements)\n\
-         RuntimeError: Failed cuTensorMapEncodeTiled …, CUDA_ERROR_INVALID_VALUE (1): invalid argument",
+         RuntimeError: Failed cuTensorMapEncodeTiled of x …, CUDA_ERROR_INVALID_VALUE (1): invalid argument",
     );
     call(&[(&Fake::new(0x10000, &[96, 128]), &[refused])]);
 }

@@ -185,8 +185,13 @@ fn failures_say_what_failed_and_where() {
         for (fault, status, expected) in FAILURES {
             let x = Fake::new(0x1000, &[3]);
             stand_in.fail_at(fault, status);
+            let call = match fault {
+                1 => "cuCtxGetDevice for ",
+                2 => "cuCtxPushCurrent_v2 for ",
+                _ => "",
+            };
             let mut text =
-                format!("RuntimeError: Failed cluster_kernel of image cubin …, {expected}");
+                format!("RuntimeError: Failed {call}cluster_kernel of image cubin …, {expected}");
             if fault == 3 {
                 text += ", grid = (1, 1, 1), block = (1, 1, 1), cluster = (1, 1, 1), shared memory = 0, device = cuda:0";
             }
@@ -229,8 +234,8 @@ fn devices_are_those_of_the_driver() {
         for device in [2, 7, 63, 64, 65, i32::MAX, -1, i32::MIN] {
             let x = Fake::new(0x1000, &[3]).on(cuda(device));
             let text = format!(
-                "RuntimeError: Failed cluster_kernel of image cubin …, CUDA_ERROR_INVALID_DEVICE (101): invalid device \
-                 ordinal, device = cuda:{device}"
+                "RuntimeError: Failed cuDevicePrimaryCtxRetain for cluster_kernel of image cubin …, \
+                 CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal, device = cuda:{device}"
             );
             let found = session.call("f", &[x.arg()]).unwrap_err();
             assert_same(&found, &error_of(&library, "f", &text), &session.name);

@@ -107,7 +107,7 @@ complaints! {
     NoEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which CUDA drivers have from 12.0 on";
     OldDriver: "RuntimeError" "Outdated CUDA driver {plain}{calling}, expected version {int} or newer but got {int}";
     Driver: "RuntimeError" "Failed {plain}{calling}, {plain} ({int}): {plain}{plain}";
-    Kernel: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, device = {devicetype}:{int}";
+    Kernel: "RuntimeError" "Failed {plain}{plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, device = {devicetype}:{int}";
     Launch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), cluster = ({int}, {int}, {int}), shared memory = {int}, device = {devicetype}:{int}";
     Params: "RuntimeError" "Mismatched parameters of {plain}{calling}, expected {int} but got {int}";
     ParamSize: "RuntimeError" "Mismatched size of parameter #{int} of {plain}{calling}, expected {int} but got {int}";
@@ -119,6 +119,7 @@ complaints! {
     HipLaunch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), shared memory = {int}, device = {devicetype}:{int}";
     UploadAddress: "ValueError" "Misaligned {subject}{calling}, expected a multiple of {int} bytes for an upload but got remainder {int}";
     SharedMemory: "ValueError" "Out of range shared memory of {plain}{calling}, expected at most {int} bytes on {devicetype}:{int} but got {int}";
+    MapFailed: "RuntimeError" "Failed {plain} of {plain}{calling}, {plain} ({int}): {plain}{plain}";
     MapAddress: "ValueError" "Misaligned {plain}.data{calling}, expected a multiple of {int} bytes for a tensor map but got remainder {int}";
     MapExtent: "ValueError" "Out of range {plain}.shape[{int}]{calling}, expected 1 to {int} for a tensor map but got {int}";
     MapInner: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected 1 for a tensor map but got {int}";

@@ -114,6 +114,9 @@ platforms! {
 
         GET_DEVICE: Self::Entry = cuda::Entry::CtxGetDevice, hip::Entry::GetDevice;
         DEVICE_GET_ATTRIBUTE: Self::Entry = cuda::Entry::DeviceGetAttribute, hip::Entry::DeviceGetAttribute;
+        GET_GLOBAL: Self::Entry = cuda::Entry::LibraryGetGlobal, hip::Entry::ModuleGetGlobal;
+        /// The function whose status is that of [`Self::handles`]; a runtime has its handle since it was loaded.
+        GET_HANDLES: Self::Entry = cuda::Entry::LibraryGetModule, hip::Entry::ModuleLoadData;
         MEMSET: Self::Entry = cuda::Entry::MemsetD8Async, hip::Entry::MemsetAsync;
         MEMSET_WORDS: Self::Entry = cuda::Entry::MemsetD32Async, hip::Entry::MemsetD32Async;
         MEMCPY: Self::Entry = cuda::Entry::MemcpyAsync, hip::Entry::MemcpyAsync;

@@ -107,7 +107,7 @@ pub(crate) fn leave(caller: Caller, entered: i32, status: i32) -> i32 {
 pub(crate) fn prepare(attempt: Attempt<Cuda>) -> i32 {
     load_kernel(attempt)?;
     if attempt.device > i32::MAX as u64 {
-        kernel_failed(attempt, cuda::CUDA_ERROR_INVALID_DEVICE);
+        kernel_failed(attempt, "", cuda::CUDA_ERROR_INVALID_DEVICE);
         return -1;
     }
     push_primary(attempt)?;
@@ -124,9 +124,10 @@ pub(crate) fn prepare_here(attempt: Attempt<Cuda>) -> i32 {
     plain.shared = 0;
     allow(attempt, plain)?;
     let function: &CuFunction;
-    check(attempt, cuda::kernel_get_function(function, (&attempt.kernel.handle).load_atomic()))?;
+    let status = cuda::kernel_get_function(function, (&attempt.kernel.handle).load_atomic());
+    check(Entry::KernelGetFunction, attempt, status)?;
     if entry_address(Entry::FuncLoad) != null {
-        check(attempt, cuda::func_load(*function))?;
+        check(Entry::FuncLoad, attempt, cuda::func_load(*function))?;
     }
     0
 }

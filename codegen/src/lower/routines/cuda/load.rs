@@ -22,7 +22,7 @@ pub(crate) fn load_kernel(attempt: Attempt<Cuda>) -> i32 {
     let kernel = attempt.kernel;
     let library = (&kernel.image.library).load_atomic();
     let found: &CuKernel;
-    check(attempt, cuda::library_get_kernel(found, library, kernel.name))?;
+    check(Entry::LibraryGetKernel, attempt, cuda::library_get_kernel(found, library, kernel.name))?;
     check_params(attempt, *found)?;
     (&kernel.get_device).store_atomic(entry_address(Entry::CtxGetDevice));
     (&kernel.launch).store_atomic(entry_address(Entry::LaunchKernelEx));
@@ -40,7 +40,7 @@ pub(crate) fn load_image(attempt: Attempt<Cuda>) -> i32 {
     }
     let library: &CuLibrary;
     let status = cuda::library_load_data(library, image.bytes, null, null, 0, null, null, 0);
-    check(attempt, status)?;
+    check(Entry::LibraryLoadData, attempt, status)?;
     if (&image.library).compare_exchange(null, *library) != null {
         cuda::library_unload(*library);
     }
@@ -96,7 +96,7 @@ pub(crate) fn check_params(attempt: Attempt<Cuda>, found: &CuKernel) -> i32 {
         if status == cuda::CUDA_ERROR_INVALID_VALUE {
             raise!(caller, Complaint::Params, name, at, count);
         }
-        check(attempt, status)?;
+        check(Entry::KernelGetParamInfo, attempt, status)?;
         let found = *size;
         if found != kernel.sizes[at] && wrong < 0 {
             wrong = at;
@@ -147,5 +147,6 @@ pub(crate) fn allow(attempt: Attempt<Cuda>, config: &Config) -> i32 {
 #[routine(inline)]
 fn set(attempt: Attempt<Cuda>, attribute: i32, value: i32) -> i32 {
     let kernel = (&attempt.kernel.handle).load_atomic();
-    check(attempt, cuda::kernel_set_attribute(attribute, value, kernel, attempt.device as i32))
+    let status = cuda::kernel_set_attribute(attribute, value, kernel, attempt.device as i32);
+    check(Entry::KernelSetAttribute, attempt, status)
 }

@@ -6,7 +6,7 @@ use crate::lower::cuda::{self, Cache, Entry, How};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::driver::Cuda;
 use crate::lower::routines::driver::command::has;
-use crate::lower::routines::driver::failed::check_driver;
+use crate::lower::routines::driver::failed::{name_of, said};
 use crate::lower::routines::driver::open::open_driver;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
@@ -89,7 +89,7 @@ pub(crate) fn tensor_map(
         promotion,
         fill,
     );
-    check_driver::<Cuda>(Entry::TensorMapEncodeTiled, caller, status)?;
+    encoded(Entry::TensorMapEncodeTiled, map, status)?;
     keep(cache, to, &numbers[4 * rank], how.inputs);
     0
 }
@@ -141,8 +141,18 @@ pub(crate) fn im2col_map(
         how.promotion as i32,
         how.fill as i32,
     );
-    check_driver::<Cuda>(Entry::TensorMapEncodeIm2col, caller, status)?;
+    encoded(Entry::TensorMapEncodeIm2col, map, status)?;
     keep(cache, to, &column[2 + rank], how.inputs);
+    0
+}
+
+/// Checks the status of the encoding of a map. Returns 0, or -1 once it has raised.
+#[routine(inline)]
+fn encoded(#[known] entry: Entry, map: Map, status: i32) -> i32 {
+    if status != 0 {
+        let name = name_of(entry);
+        raise!(map.caller, Complaint::MapFailed, name, map.name, said::<Cuda>(status));
+    }
     0
 }
 

@@ -1,7 +1,7 @@
 //! The limit of the shared memory of a launch through CUDA.
 
 use crate::ir::typed::routine;
-use crate::lower::cuda::{self, Config};
+use crate::lower::cuda::{self, Config, Entry};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::driver::failed::{Attempt, check, shown};
 use crate::lower::routines::driver::{Cuda, Driver};
@@ -14,22 +14,15 @@ pub(crate) fn fit_shared(attempt: Attempt<Cuda>, config: &Config) -> i32 {
     let (kernel, device) = (attempt.kernel, attempt.device as i32);
     let most: i32;
     let own: i32;
+    let attribute = cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    let status = cuda::device_get_attribute(most, attribute, device);
+    check(Entry::DeviceGetAttribute, attempt, status)?;
+    let attribute = cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+    let handle = (&kernel.handle).load_atomic();
     check(
+        Entry::KernelGetAttribute,
         attempt,
-        cuda::device_get_attribute(
-            most,
-            cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-            device,
-        ),
-    )?;
-    check(
-        attempt,
-        cuda::kernel_get_attribute(
-            own,
-            cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-            (&kernel.handle).load_atomic(),
-            device,
-        ),
+        cuda::kernel_get_attribute(own, attribute, handle, device),
     )?;
     let most = *most as i64 - *own as i64;
     let wanted = config.shared as i64;

@@ -55,11 +55,16 @@ pub(crate) fn check_driver<D: Driver>(
     0
 }
 
+/// Returns the beginning of a message about a function of the library that has failed for a kernel.
+fn failed_for(b: &mut Builder<'_>, entry: impl Entries) -> Text {
+    constant(b, format!("{} for ", entry.name()).as_str())
+}
+
 /// Checks the status of a function of the library that concerns a kernel. Returns 0, or -1 once it has raised.
 #[routine(inline)]
-pub(crate) fn check<D: Driver>(attempt: Attempt<D>, status: i32) -> i32 {
+pub(crate) fn check<D: Driver>(#[known] entry: D::Entry, attempt: Attempt<D>, status: i32) -> i32 {
     if status != 0 {
-        kernel_failed(attempt, status);
+        kernel_failed(attempt, failed_for(entry), status);
         return -1;
     }
     0
@@ -77,7 +82,7 @@ pub(crate) fn check_of<D: Driver>(
         if attempt.kernel == null {
             driver_failed::<D>(attempt.caller, name_of(entry), status);
         } else {
-            kernel_failed(attempt, status);
+            kernel_failed(attempt, failed_for(entry), status);
         }
         return -1;
     }
@@ -90,11 +95,12 @@ pub(crate) fn driver_failed<D: Driver>(caller: Caller, name: Text, status: i32) 
     raise!(caller, Complaint::Driver, name, said::<D>(status));
 }
 
-/// Raises the error for a kernel that could not be loaded or whose device could not be made current.
+/// Raises the error for a kernel that could not be loaded or whose device could not be made current. `start` names the
+/// function that has failed; it is empty where none was called.
 #[routine(D::KERNEL_FAILED)]
-pub(crate) fn kernel_failed<D: Driver>(attempt: Attempt<D>, status: i32) {
+pub(crate) fn kernel_failed<D: Driver>(attempt: Attempt<D>, start: Text, status: i32) {
     let failure = failure(attempt, status);
-    raise!(attempt.caller, Complaint::Kernel, failure, D::DEVICE_TYPE, attempt.device);
+    raise!(attempt.caller, Complaint::Kernel, start, failure, D::DEVICE_TYPE, attempt.device);
 }
 
 /// Collects the values of a message about the kernel of an attempt.
@@ -119,7 +125,7 @@ pub(crate) fn shown<D: Driver>(b: &mut Builder<'_>, Attempt { kernel, .. }: Atte
 
 /// Asks the library for name and text of a status.
 #[routine(inline)]
-fn said<D: Driver>(status: i32) -> Said {
+pub(crate) fn said<D: Driver>(status: i32) -> Said {
     let (name, text) = D::texts(status);
     let earlier = if D::is_lasting(status) { EARLIER } else { "" };
     Said { name: c_text(name), status, text: c_text(text), earlier }

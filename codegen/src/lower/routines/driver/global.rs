@@ -32,7 +32,7 @@ fn find_here<D: Driver>(attempt: Attempt<D>, places: &u64) -> i32 {
     D::load_image(attempt)?;
     let address: &u8;
     let size: u64;
-    check(attempt, D::get_global(attempt, address, size))?;
+    check(D::GET_GLOBAL, attempt, D::get_global(attempt, address, size))?;
     let device = attempt.device;
     (&places[DEVICES + device]).store_atomic(*size);
     (&places[device]).store_atomic(*address as u64);
@@ -43,7 +43,7 @@ fn find_here<D: Driver>(attempt: Attempt<D>, places: &u64) -> i32 {
 #[routine(inline)]
 fn enter<D: Driver>(attempt: Attempt<D>) -> i32 {
     if attempt.device >= DEVICES {
-        kernel_failed(attempt, D::INVALID_DEVICE);
+        kernel_failed(attempt, "", D::INVALID_DEVICE);
         return -1;
     }
     D::enter(attempt)
@@ -57,7 +57,7 @@ fn enter<D: Driver>(attempt: Attempt<D>) -> i32 {
 #[routine(D::RUN_HOOK)]
 pub(crate) fn run_hook<D: Driver>(attempt: Attempt<D>, hooks: &u64, callee: &NamedCallee) -> i32 {
     if attempt.device >= DEVICES {
-        kernel_failed(attempt, D::INVALID_DEVICE);
+        kernel_failed(attempt, "", D::INVALID_DEVICE);
         return -1;
     }
     let number: u64;
@@ -95,7 +95,7 @@ fn call_hook<D: Driver>(attempt: Attempt<D>, hook: &u64, callee: &NamedCallee) -
 #[routine(inline)]
 fn call_here<D: Driver>(attempt: Attempt<D>, callee: &NamedCallee) -> i32 {
     let (library, module, status) = D::handles(attempt);
-    check(attempt, status)?;
+    check(D::GET_HANDLES, attempt, status)?;
     let args: [Any; 3];
     write(&args[0], TypeIndex::OPAQUE_PTR, library as u64);
     write(&args[1], TypeIndex::OPAQUE_PTR, module as u64);

@@ -13,7 +13,7 @@ use crate::lower::routines::hip::device::{enter_device, leave_device};
 pub(crate) fn load_function(attempt: Attempt<Hip>) -> i32 {
     open_driver::<Hip>(attempt.caller)?;
     if attempt.device >= DEVICES {
-        kernel_failed(attempt, hip::HIP_ERROR_INVALID_DEVICE);
+        kernel_failed(attempt, "", hip::HIP_ERROR_INVALID_DEVICE);
         return -1;
     }
     let entered = enter_device(attempt);
@@ -33,7 +33,7 @@ pub(crate) fn load_here(attempt: Attempt<Hip>) -> i32 {
     let modules = kernel.image.modules;
     let module = (&modules[device]).load_atomic();
     let found: &HipFunction;
-    check(attempt, hip::module_get_function(found, module, kernel.name))?;
+    check(Entry::ModuleGetFunction, attempt, hip::module_get_function(found, module, kernel.name))?;
     (&kernel.get_device).store_atomic(entry_address(Entry::GetDevice));
     (&kernel.launch).store_atomic(entry_address(Entry::ModuleLaunchKernel));
     let cooperative = entry_address(Entry::ModuleLaunchCooperativeKernel);
@@ -54,7 +54,7 @@ pub(crate) fn load_module(attempt: Attempt<Hip>) -> i32 {
         return 0;
     }
     let module: &HipModule;
-    check(attempt, hip::module_load_data(module, image.bytes))?;
+    check(Entry::ModuleLoadData, attempt, hip::module_load_data(module, image.bytes))?;
     if cell.compare_exchange(null, *module) != null {
         hip::module_unload(*module);
     }
