@@ -1,6 +1,6 @@
 //! Facts of the CUDA driver, from `cuda.h` of 12.0 and newer: functions, layouts and constants. The code that loads
-//! kernels, enters contexts and launches is in [`routines`](mod@super::routines). Support for another driver would
-//! replace both.
+//! kernels, enters contexts and launches is in [`routines`](mod@super::routines). Those of HIP are in
+//! [`hip`](mod@super::hip); what both share is in [`driver`](mod@super::driver).
 
 use crate::ir::typed::{Handle, Int, Ref, routine, structs};
 use crate::lower::driver::{Event, Stream, fields};
