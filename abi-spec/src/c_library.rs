@@ -8,8 +8,15 @@ pub const MALLOC: &str = "malloc";
 pub const FREE: &str = "free";
 
 /// All names, those of [`loader`] included.
-pub const ALL: [&str; 6] =
-    [MALLOC, FREE, loader::DLOPEN, loader::DLSYM, loader::LOAD_LIBRARY, loader::GET_PROC_ADDRESS];
+pub const ALL: [&str; 7] = [
+    MALLOC,
+    FREE,
+    loader::DLOPEN,
+    loader::DLSYM,
+    loader::DLERROR,
+    loader::LOAD_LIBRARY,
+    loader::GET_PROC_ADDRESS,
+];
 
 /// Functions that load a library: launches load the driver of their device with them.
 pub mod loader {
@@ -18,6 +25,9 @@ pub mod loader {
 
     /// `void* dlsym(void* library, const char* name)`
     pub const DLSYM: &str = "dlsym";
+
+    /// `const char* dlerror(void)`: what the last failure of this thread was; NULL if there is none that was not asked for.
+    pub const DLERROR: &str = "dlerror";
 
     /// The mode that binds all symbols at once, for this caller only.
     pub const RTLD_NOW: i32 = 2;

@@ -306,12 +306,12 @@ fn is_mangled(symbol: &str, name: &str) -> bool {
 }
 
 /// Returns the functions of a target that allocate tensors, and those that open the driver of a device.
-fn platform(target: &Triple) -> [&'static str; 4] {
-    let [open, find] = match Loader::of(target) {
-        Loader::Dl => [loader::DLOPEN, loader::DLSYM],
-        Loader::Windows => [loader::LOAD_LIBRARY, loader::GET_PROC_ADDRESS],
+fn platform(target: &Triple) -> Vec<&'static str> {
+    let loaders: &[&str] = match Loader::of(target) {
+        Loader::Dl => &[loader::DLOPEN, loader::DLSYM, loader::DLERROR],
+        Loader::Windows => &[loader::LOAD_LIBRARY, loader::GET_PROC_ADDRESS],
     };
-    [c_library::MALLOC, c_library::FREE, open, find]
+    [&[c_library::MALLOC, c_library::FREE], loaders].concat()
 }
 
 /// Checks that `__tvm_ffi__library_ctx` is defined if an input uses it: only an import tree that holds the library

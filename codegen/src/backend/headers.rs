@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-use abi_spec::c_library::{FREE, MALLOC, loader};
-use abi_spec::{layout, runtime, symbol};
+use abi_spec::{c_library, layout, runtime, symbol};
 
 pub use abi_spec::runtime::{CType, Function as RuntimeFunction};
 
@@ -36,8 +35,7 @@ pub fn is_runtime_struct(name: &str) -> bool {
 
 /// Returns whether a name is that of a function of the system that lowered code calls.
 pub fn is_system_function(symbol: &str) -> bool {
-    let loaders = [loader::DLOPEN, loader::DLSYM, loader::LOAD_LIBRARY, loader::GET_PROC_ADDRESS];
-    [MALLOC, FREE].contains(&symbol) || loaders.contains(&symbol)
+    c_library::ALL.contains(&symbol)
 }
 
 /// Returns whether a word is a keyword of C or C++, or one that compilers or common headers of C give a meaning.

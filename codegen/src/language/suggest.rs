@@ -138,13 +138,11 @@ impl Parser<'_> {
         Err(self.instead(expected, "but statements stand in braces, `= { … };`"))
     }
 
-    /// Checks that a body without braces is no literal.
+    /// Checks that a body without braces is no number or word for a value. Text may be the name of a C function.
     pub(super) fn no_bare_literal(&self, expected: &str) -> Parsed<()> {
         let is_number = matches!(self.token, Token::Int | Token::Float);
         let is_word = matches!(classify(self.peek_word()), Word::None | Word::Bool(_));
-        // The name of a symbol may have quotes.
-        let is_text = self.token == Token::Quoted && self.next_is(Token::Semicolon);
-        if !is_number && !is_word && !is_text {
+        if !is_number && !is_word {
             return Ok(());
         }
         Err(self.instead(

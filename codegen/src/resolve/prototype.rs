@@ -54,13 +54,14 @@ pub(crate) fn of_c_library() -> [(&'static str, Signature); 2] {
 }
 
 /// Returns the functions of the platform that find the driver of a device, with their types.
-pub(crate) fn of_loaders() -> [(&'static str, Signature); 4] {
+pub(crate) fn of_loaders() -> [(&'static str, Signature); 5] {
     let find = Signature::new(&[Type::Ptr, Type::Ptr], Some(Type::Ptr));
     let open = Signature::new(&[Type::Ptr], Some(Type::Ptr));
     let open_with = Signature::new(&[Type::Ptr, Type::I32], Some(Type::Ptr));
     [
         (loader::DLOPEN, open_with),
         (loader::DLSYM, find.clone()),
+        (loader::DLERROR, Signature::new(&[], Some(Type::Ptr))),
         (loader::LOAD_LIBRARY, open),
         (loader::GET_PROC_ADDRESS, find),
     ]

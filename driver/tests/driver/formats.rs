@@ -382,8 +382,8 @@ fn launches_need_the_functions_of_their_platform() {
     let mut library: Library = text.parse().unwrap();
     library.images[0].bytes = Some(b".version 8.0\n".to_vec());
     for (target, loader, expected) in [
-        (WINDOWS[0], Loader::Dl, ["dlopen", "dlsym"]),
-        (MACOS[0], Loader::Windows, ["LoadLibraryA", "GetProcAddress"]),
+        (WINDOWS[0], Loader::Dl, &["dlopen", "dlsym", "dlerror"][..]),
+        (MACOS[0], Loader::Windows, &["LoadLibraryA", "GetProcAddress"]),
     ] {
         let module = lower(&library, &codegen::Options { loader, ..Default::default() }).unwrap();
         let error = request(target, Form::Shared).emit_module(&module).unwrap_err();

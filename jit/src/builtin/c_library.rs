@@ -17,6 +17,7 @@ mod loader {
     unsafe extern "C" {
         pub(super) fn dlopen(file: *const c_char, mode: c_int) -> *mut c_void;
         pub(super) fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+        pub(super) fn dlerror() -> *const c_char;
     }
 }
 
@@ -39,6 +40,8 @@ pub(crate) fn c_function(name: &str) -> Option<*const u8> {
         names::DLOPEN => Some(loader::dlopen as *const u8),
         #[cfg(unix)]
         names::DLSYM => Some(loader::dlsym as *const u8),
+        #[cfg(unix)]
+        names::DLERROR => Some(loader::dlerror as *const u8),
         #[cfg(windows)]
         names::LOAD_LIBRARY => Some(loader::LoadLibraryA as *const u8),
         #[cfg(windows)]

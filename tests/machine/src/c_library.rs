@@ -13,7 +13,7 @@ use crate::word::Word;
 
 /// Returns the function of a name.
 pub(crate) fn function(name: &str) -> Option<Found> {
-    const { assert!(abi_spec::c_library::ALL.len() == 6) };
+    const { assert!(abi_spec::c_library::ALL.len() == 7) };
     use Type::{I32, I64, Ptr};
     let found = |model: Model, params: &[Type], result: Option<Type>, failing| {
         Some((model, Some(Signature::new(params, result)), failing))
@@ -23,6 +23,7 @@ pub(crate) fn function(name: &str) -> Option<Found> {
         FREE => found(free, &[Ptr], None, Failing::Never),
         loader::DLOPEN => found(open, &[Ptr, I32], Some(Ptr), Failing::Null),
         loader::DLSYM => found(find, &[Ptr, Ptr], Some(Ptr), Failing::Null),
+        loader::DLERROR => found(nothing_said, &[], Some(Ptr), Failing::Never),
         loader::LOAD_LIBRARY => found(open, &[Ptr], Some(Ptr), Failing::Null),
         loader::GET_PROC_ADDRESS => found(find, &[Ptr, Ptr], Some(Ptr), Failing::Null),
         "pthread_self" => found(this_thread, &[], Some(I64), Failing::Never),
@@ -66,6 +67,11 @@ fn this_thread(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
 
 fn pause(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
     ensure(false, || "the only thread waits for another one".to_owned())?;
+    Ok(Word::NULL)
+}
+
+/// Returns NULL: a loader may have nothing to say.
+fn nothing_said(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
     Ok(Word::NULL)
 }
 

@@ -103,7 +103,7 @@ complaints! {
     NumberBig: "ValueError" "Out of range {path}[{int}]{on}, expected int64 but got {big}";
     NoMemory: "MemoryError" "Out of memory for {subject}{calling}, {unsigned} bytes";
     ResultMemory: "MemoryError" "Out of memory for result{calling}";
-    NoDriver: "RuntimeError" "Missing CUDA driver {plain}{calling}";
+    NoDriver: "RuntimeError" "Missing CUDA driver {plain}{calling}{plain}{plain}";
     NoEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which CUDA drivers have from 12.0 on";
     OldDriver: "RuntimeError" "Outdated CUDA driver {plain}{calling}, expected version {int} or newer but got {int}";
     Driver: "RuntimeError" "Failed {plain}{calling}, {plain} ({int}): {plain}{plain}";
@@ -114,7 +114,7 @@ complaints! {
     Limit: "ValueError" "Out of range {plain} of {plain}{calling}, expected 1 to {int} on {devicetype}:{int} but got {int}";
     Cluster: "ValueError" "Mismatched {plain} of {plain}{calling}, expected a multiple of the cluster's {int} but got {int}";
     NoCommand: "RuntimeError" "Missing {plain} in the CUDA driver{calling}, which has it from 12.0 on";
-    NoHip: "RuntimeError" "Missing HIP runtime {plain}{calling}";
+    NoHip: "RuntimeError" "Missing HIP runtime {plain}{calling}{plain}{plain}";
     NoHipEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which HIP runtimes have from 6.0 on";
     HipLaunch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), shared memory = {int}, device = {devicetype}:{int}";
     UploadAddress: "ValueError" "Misaligned {subject}{calling}, expected a multiple of {int} bytes for an upload but got remainder {int}";

@@ -50,6 +50,14 @@ pub(super) fn opened(b: &mut Builder<'_>, file: Ref<u8>, bits: i32) -> Ref<u8> {
     imported(b, loader::DLOPEN, (file, mode))
 }
 
+/// Returns what the loader says of the library that it could not open; NULL on Windows, which has numbers only.
+pub(super) fn reason(b: &mut Builder<'_>, loader: Loader) -> Ref<u8> {
+    if loader == Loader::Windows {
+        return Ref::new(b.null());
+    }
+    imported(b, loader::DLERROR, ())
+}
+
 /// Calls `dlsym` or `GetProcAddress`.
 pub(super) fn function(
     b: &mut Builder<'_>,

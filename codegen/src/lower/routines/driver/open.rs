@@ -5,7 +5,9 @@ use crate::ir::typed::{Ref, Text, constant, routine};
 use crate::lower::dynamic::{Entries, Loader, table};
 use crate::lower::routines::driver::Driver;
 use crate::lower::routines::driver::failed::c_text;
-use crate::lower::routines::loading::{NAME_SIZE, cells, dl, function, load, names, windows};
+use crate::lower::routines::loading::{
+    NAME_SIZE, cells, dl, function, load, names, reason, windows,
+};
 use crate::lower::routines::memory::Caller;
 use crate::lower::routines::message::raise;
 
@@ -32,7 +34,9 @@ fn open<D: Driver>(#[known] loader: Loader, caller: Caller) -> i32 {
     }
     let (library, file) = newest::<D>(loader);
     if library == null {
-        raise!(caller, D::NO_LIBRARY, file);
+        let why = c_text(reason(loader));
+        let comma = if why.len == 0 { "" } else { ", " };
+        raise!(caller, D::NO_LIBRARY, file, comma, why);
     }
     let (names, needed) = names::<D::Entry>();
     for at in 0..<D::Entry as Entries>::COUNT {
