@@ -29,7 +29,7 @@ use crate::lower::value::{constant_bytes, safe_call, write_any};
 use crate::resolve::torch::{ResultForm, TorchOperator, TorchResult, TorchType};
 
 /// A kernel under construction.
-struct Kernel<'m, 'a> {
+struct OperatorKernel<'m, 'a> {
     b: Builder<'m>,
     operator: &'m TorchOperator<'a>,
     raising: Raising<'m>,
@@ -102,7 +102,7 @@ fn start<'m, 'a>(
     operator: &'m TorchOperator<'a>,
     host: (u32, &'m mut Records),
     linkage: Linkage,
-) -> Kernel<'m, 'a> {
+) -> OperatorKernel<'m, 'a> {
     let signature = Signature::new(&[Type::Ptr, Type::I64, Type::I64], None);
     let name = format!("tvm_ffi_codegen.operator.{}", operator.name);
     let mut b = Builder::function(module, &name, Linkage::Local, signature);
@@ -122,7 +122,7 @@ fn start<'m, 'a>(
     let lent_allocator = operator.allocates.then(|| b.stack_slot(8, 8));
     let raising = Raising::new(host, linkage);
     let elsewhere = Vec::new();
-    Kernel {
+    OperatorKernel {
         b,
         operator,
         raising,
@@ -138,7 +138,7 @@ fn start<'m, 'a>(
     }
 }
 
-impl Kernel<'_, '_> {
+impl OperatorKernel<'_, '_> {
     /// Checks the numbers of inputs and outputs, which are those of the schema.
     fn count(&mut self) {
         let inputs = self.operator.inputs().count() as i64;

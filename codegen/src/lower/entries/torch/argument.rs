@@ -3,7 +3,7 @@
 use abi_spec::layout::{BYTE_ARRAY, DL_TENSOR};
 use abi_spec::{DType, DeviceType, TypeIndex};
 
-use super::{Input, Kernel};
+use super::{Input, OperatorKernel};
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::language::spelled;
 use crate::lower::failure::records;
@@ -14,7 +14,7 @@ use crate::lower::routines::torch::{NO_DEVICE, form};
 use crate::lower::value::write_any;
 use crate::resolve::torch::{TorchArgument, TorchElement, TorchType, TorchWord};
 
-impl Kernel<'_, '_> {
+impl OperatorKernel<'_, '_> {
     /// Writes an argument of the wrapper; None if its input is.
     pub(super) fn argument(&mut self, index: usize, argument: &TorchArgument<'_>, input: Input) {
         let Some(there) = input.there else { return self.present(index, argument, input) };
