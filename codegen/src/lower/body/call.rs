@@ -17,7 +17,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::callee::callee_variable;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
-use crate::lower::value::{cache, constant_bytes, safe_call};
+use crate::lower::value::{cache, constant_bytes, safe_call, write_none};
 use crate::resolve::body::{
     Address, Callee, Kernel, KernelCall, KernelResult, PackedCall, Received,
 };
@@ -295,8 +295,7 @@ fn check_call(c: &mut Checker<'_, '_>, call: &PackedCall<'_>, status: Value, slo
     c.e.b.switch_to(fail);
     // A callee that fails may leave any bits in the result slot. They must not be released, so None is stored.
     if let Some(slot) = slot {
-        let none = c.e.b.i64(0);
-        crate::lower::value::write_any(&mut c.e.b, slot, abi_spec::TypeIndex::NONE, none);
+        write_none(&mut c.e.b, slot);
     }
     let fault = call_fault(c, call);
     let status = c.e.b.convert(Convert::Sext, status, Type::I64);

@@ -13,9 +13,9 @@ use crate::lower::checks::checker::Checker;
 use crate::lower::checks::registry::RegistryFunction;
 use crate::lower::checks::scope::{self, require_nothing};
 use crate::lower::checks::steps;
-use crate::lower::emitter::frame::{Held, clear_any, release_held};
+use crate::lower::emitter::frame::{Held, release_held};
 use crate::lower::failure::Turn;
-use crate::lower::value::AnyWords;
+use crate::lower::value::{AnyWords, write_none};
 use crate::resolve::accepted::{self, accepted};
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::Step;
@@ -94,7 +94,7 @@ fn parts(
         |child| opens(child).any(|step| !require_nothing(values, std::slice::from_ref(step)));
     [children[0], children[1]].map(|child| {
         let slot = c.e.b.stack_slot(ANY.size, ANY.align);
-        clear_any(&mut c.e.b, slot);
+        write_none(&mut c.e.b, slot);
         c.e.known.set_address(child, Some(slot));
         (child, wanted(child).then_some(slot))
     })

@@ -1,17 +1,17 @@
 //! Calls of functions of the runtime's registry from a prologue. Functions come in pairs, for `Map` and for `Dict`; a
 //! condition selects one of a pair.
 
-use abi_spec::layout::{ANY, BYTE_ARRAY, any, byte_array};
+use abi_spec::layout::{ANY, BYTE_ARRAY, byte_array};
 use abi_spec::runtime;
 
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::emitter::frame::{Slot, clear_any};
+use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::site::Failed;
 use crate::lower::failure::take_error;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
-use crate::lower::value::{AnyWords, Span, cache, constant_bytes};
+use crate::lower::value::{AnyWords, Span, cache, constant_bytes, write_none, write_words};
 
 /// A function of the registry, or an iterator that such a function has made.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +73,9 @@ impl RegistryFunction {
         wanted: Option<Value>,
     ) -> Value {
         let argument = c.e.slot(Slot::Scratch, 2 * ANY.size);
-        c.e.b.store(words.head, argument, any::TYPE_INDEX.offset);
-        c.e.b.store(words.payload, argument, any::PAYLOAD.offset);
+        write_words(&mut c.e.b, words, argument, 0);
         let result = wanted.unwrap_or_else(|| c.e.b.ptr_offset(argument, ANY.size.into()));
-        clear_any(&mut c.e.b, result);
+        write_none(&mut c.e.b, result);
         let call = crate::lower::runtime(c.e.b.module, &runtime::FUNCTION_CALL);
         let one = c.e.b.i32(1);
         let status = c.e.b.call_value(call, &[self.object, argument, one, result]);

@@ -15,7 +15,7 @@ use crate::lower::failure::records::Records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::{AnyWords, safe_call, write_any};
+use crate::lower::value::{AnyWords, safe_call, write_any, write_none, write_words};
 use crate::resolve::c_type::{CType, abi_type};
 use crate::resolve::external::{CForm, CResult, External, ExternalParam};
 
@@ -53,7 +53,7 @@ pub(crate) fn stub(
         let given: Vec<Value> = (next..next + count).map(|at| s.b.param(at)).collect();
         next += count;
         let words = s.argument(param, &given);
-        s.write(words, args, index as i32 * ANY.size as i32);
+        write_words(&mut s.b, words, args, index as i32 * ANY.size as i32);
     }
     let result = s.call(function, args, external.params.len());
     let to = external.result.ty().map(|_| s.b.param(next));
@@ -95,8 +95,7 @@ impl Stub<'_> {
     /// Calls the wrapper. Returns the address of its result.
     fn call(&mut self, function: Symbol, args: Value, count: usize) -> Value {
         let result = self.slots(1);
-        let none = self.b.i64(0);
-        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        write_none(&mut self.b, result);
         let (handle, count) = (self.b.null(), self.b.i32(count as i32));
         let status = self.b.call_value(function, &[handle, args, count, result]);
         self.go_on(status);
@@ -131,7 +130,7 @@ impl Stub<'_> {
             CResult::None => {}
             CResult::Any => {
                 let words = self.read(result);
-                self.write(words, to, 0);
+                write_words(&mut self.b, words, to, 0);
             }
             CResult::Scalar(scalar) => {
                 let ty = abi_type(scalar).ty;
@@ -155,12 +154,6 @@ impl Stub<'_> {
         let head = self.b.load(Type::I64, from, any::TYPE_INDEX.offset);
         let payload = self.b.load(Type::I64, from, any::PAYLOAD.offset);
         AnyWords { head, payload }
-    }
-
-    /// Stores a `TVMFFIAny` at offset `at`.
-    fn write(&mut self, words: AnyWords, to: Value, at: i32) {
-        self.b.store(words.head, to, at + any::TYPE_INDEX.offset);
-        self.b.store(words.payload, to, at + any::PAYLOAD.offset);
     }
 
     /// Returns the address of a new array of values.

@@ -25,7 +25,7 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_SIZE, PLACE_STREAM};
 use crate::lower::routines::torch::form;
 use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, allocator_symbol};
-use crate::lower::value::{constant_bytes, safe_call, write_any};
+use crate::lower::value::{constant_bytes, safe_call, write_any, write_none};
 use crate::resolve::torch::{ResultForm, TorchOperator, TorchResult, TorchType};
 
 /// A kernel under construction.
@@ -263,8 +263,7 @@ impl OperatorKernel<'_, '_> {
     /// Calls the wrapper. Returns the address of its result.
     fn call(&mut self, callee: Symbol) -> Value {
         let result = self.b.stack_slot(ANY.size, ANY.align);
-        let none = self.b.i64(0);
-        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        write_none(&mut self.b, result);
         let count = self.operator.arguments() as i32;
         let (handle, count) = (self.b.null(), self.b.i32(count));
         let status = self.b.call_value(callee, &[handle, self.args, count, result]);

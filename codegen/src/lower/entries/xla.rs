@@ -22,7 +22,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM};
 use crate::lower::routines::xla::{ABSENT, FOUND, LARGE, RAISED, dtypes, form};
-use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
+use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any, write_none};
 use crate::resolve::xla::{Attribute, Form, Handler, HandlerArgument, Stage};
 
 /// A handler under construction.
@@ -155,10 +155,9 @@ impl Handling<'_, '_> {
 
     /// Writes None to every argument, so that they can be released.
     fn clear(&mut self) {
-        let none = self.b.i64(0);
         for index in 0..self.handler.args.len() {
             let to = self.b.ptr_offset(self.args, index as i64 * i64::from(ANY.size));
-            write_any(&mut self.b, to, TypeIndex::NONE, none);
+            write_none(&mut self.b, to);
         }
     }
 
@@ -252,8 +251,7 @@ impl Handling<'_, '_> {
     /// result.
     fn call(&mut self, callee: Symbol, closure: Option<Value>, given: usize) -> Value {
         let result = self.b.stack_slot(ANY.size, ANY.align);
-        let none = self.b.i64(0);
-        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        write_none(&mut self.b, result);
         let handle = closure.unwrap_or_else(|| self.b.null());
         let count = self.b.i32(given as i32);
         let status = self.b.call_value(callee, &[handle, self.args, count, result]);

@@ -10,7 +10,7 @@ use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::{AnyWords, Span, write_any};
+use crate::lower::value::{AnyWords, Span, write_any, write_none};
 use crate::resolve::accepted::result_index;
 use crate::resolve::c_type::abi_type;
 use crate::resolve::external::{CForm, ExternalParam};
@@ -135,8 +135,7 @@ impl Stub<'_> {
             let (fail, next) = (s.b.cold_block("failed"), s.b.block("next"));
             s.b.branch(failed, fail, next);
             s.b.switch_to(fail);
-            let none = s.b.i64(0);
-            write_any(&mut s.b, slot, TypeIndex::NONE, none);
+            write_none(&mut s.b, slot);
             let subject = spelled(param.name).to_string();
             s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span.size]);
             s.b.switch_to(next);
@@ -181,8 +180,7 @@ impl Stub<'_> {
                     [b.binary_const(Binary::Add, at, 1)]
                 },
             );
-            let none = s.b.i64(0);
-            write_any(&mut s.b, slot, TypeIndex::NONE, none);
+            write_none(&mut s.b, slot);
             let count = s.b.convert(Convert::Trunc, size, Type::I32);
             let site = records::address(&mut s.b, s.raising.host);
             let args = [site, area, count, slot];

@@ -11,7 +11,7 @@ use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::torch::{NO_DEVICE, form};
-use crate::lower::value::write_any;
+use crate::lower::value::write_none;
 use crate::resolve::torch::{TorchArgument, TorchElement, TorchType, TorchWord};
 
 impl OperatorKernel<'_, '_> {
@@ -140,8 +140,7 @@ impl OperatorKernel<'_, '_> {
         let host = records::address(&mut self.b, self.raising.host);
         let (accelerator, to) = (self.accelerator(), self.slot(index));
         let form = self.b.constant(Type::I8, form.into());
-        let none = self.b.i64(0);
-        write_any(&mut self.b, to, TypeIndex::NONE, none);
+        write_none(&mut self.b, to);
         let args = [host, list, form, accelerator, to];
         let status = self.routine_value(Routine::TorchList, &args);
         self.go_on(status);
