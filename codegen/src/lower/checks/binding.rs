@@ -328,13 +328,7 @@ fn settled(
     (value, dim): (ValueId, usize),
     linear: &Linear,
 ) -> Value {
-    let is_settled = match c.e.known.mask(value) {
-        None => bound,
-        Some(there) => {
-            let absent = c.e.b.not(there);
-            c.e.b.or(bound, absent)
-        }
-    };
+    let is_settled = c.e.or_absent(value, bound);
     let (unbound, next) = (c.e.b.cold_block("unbound"), c.e.b.block("next"));
     let settled = scope::carried(c, next, symbol, "");
     c.e.b.branch(is_settled, (next, [known]), unbound);
