@@ -147,6 +147,24 @@ impl Builder<'_> {
         self.switch_to(next);
     }
 
+    /// Branches to a new cold block if a condition holds, and makes it the current one. Returns the block to which the code
+    /// goes otherwise.
+    pub(crate) fn enter_cold_if(&mut self, cond: Value, label: &'static str) -> Block {
+        let (cold, next) = (self.cold_block(label), self.block("next"));
+        self.branch(cond, cold, next);
+        self.switch_to(cold);
+        next
+    }
+
+    /// Branches to a new cold block unless a condition holds, and makes it the current one. Returns the block to which the
+    /// code goes otherwise.
+    pub(crate) fn enter_cold_unless(&mut self, cond: Value, label: &'static str) -> Block {
+        let (cold, next) = (self.cold_block(label), self.block("next"));
+        self.branch(cond, next, cold);
+        self.switch_to(cold);
+        next
+    }
+
     /// Emits a call of a function of the runtime; returns its result.
     pub(crate) fn runtime(
         &mut self,

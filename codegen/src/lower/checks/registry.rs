@@ -99,9 +99,7 @@ impl Pair {
         self.require_status(c, status);
         let found = c.e.b.load(Type::Ptr, out, 0);
         let some = c.e.b.compare_const(Cond::Ne, found, 0);
-        let (missing, next) = (c.e.b.cold_block("missing"), c.e.b.block("next"));
-        c.e.b.branch(some, next, missing);
-        c.e.b.switch_to(missing);
+        let next = c.e.b.enter_cold_unless(some, "missing");
         self.fail(c, None);
         c.e.b.switch_to(next);
         found
@@ -117,10 +115,8 @@ impl Pair {
 
     /// Leaves with the error of a call unless its status is 0.
     fn require_status(self, c: &mut Checker<'_, '_>, status: Value) {
-        let (failed, next) = (c.e.b.cold_block("failed"), c.e.b.block("next"));
         let passed = c.e.b.compare_const(Cond::Eq, status, 0);
-        c.e.b.branch(passed, next, failed);
-        c.e.b.switch_to(failed);
+        let next = c.e.b.enter_cold_unless(passed, "failed");
         self.fail(c, Some(status));
         c.e.b.switch_to(next);
     }

@@ -181,9 +181,7 @@ impl Emitter<'_, '_> {
     /// Leaves with the error that a routine has raised unless the status is 0. `label` names the cold block.
     pub(crate) fn exit_unless_zero(&mut self, status: Value, label: &'static str) {
         let failed = self.b.compare_const(Cond::Ne, status, 0);
-        let (fail, next) = (self.b.cold_block(label), self.b.block("next"));
-        self.b.branch(failed, fail, next);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_if(failed, label);
         self.exit(Some(status));
         self.b.switch_to(next);
     }

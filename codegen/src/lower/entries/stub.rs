@@ -184,9 +184,7 @@ impl Stub<'_> {
 
     /// Raises a complaint about a parameter unless a condition holds.
     fn require(&mut self, ok: Value, complaint: Complaint, subject: String, values: &[Value]) {
-        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
-        self.b.branch(ok, next, fail);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_unless(ok, "refused");
         self.fail(&Failed::of(complaint, &subject), values);
         self.b.switch_to(next);
     }

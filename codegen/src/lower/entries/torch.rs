@@ -351,9 +351,7 @@ impl OperatorKernel<'_, '_> {
 
     /// Raises a failure and jumps to `out` unless a condition holds.
     fn require(&mut self, ok: Value, failed: &Failed, values: &[Value], out: Block) {
-        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
-        self.b.branch(ok, next, fail);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_unless(ok, "refused");
         self.raising.raise(&mut self.b, failed, values);
         self.b.jump(out, &[]);
         self.b.switch_to(next);

@@ -278,10 +278,8 @@ impl Handling<'_, '_> {
 
     /// Ends the handler unless an error of XLA is NULL.
     fn return_if_error(&mut self, error: Value) {
-        let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
         let is_error = self.b.compare_const(Cond::Ne, error, 0);
-        self.b.branch(is_error, failed, next);
-        self.b.switch_to(failed);
+        let next = self.b.enter_cold_if(is_error, "failed");
         self.b.ret(Some(error));
         self.b.switch_to(next);
     }
@@ -334,9 +332,7 @@ impl Handling<'_, '_> {
 
     /// Raises a complaint and jumps to `out` unless a condition holds.
     fn require(&mut self, ok: Value, complaint: Complaint, values: &[Value], out: Block) {
-        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
-        self.b.branch(ok, next, fail);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_unless(ok, "refused");
         self.fail(&Failed::of(complaint, ""), values, out);
         self.b.switch_to(next);
     }

@@ -132,9 +132,7 @@ impl Stub<'_> {
             let (array, slot) = (s.byte_array(span), s.make());
             let status = s.b.runtime(&runtime::STRING_FROM_BYTE_ARRAY, &[array, slot]);
             let failed = s.b.compare_const(Cond::Ne, status, 0);
-            let (fail, next) = (s.b.cold_block("failed"), s.b.block("next"));
-            s.b.branch(failed, fail, next);
-            s.b.switch_to(fail);
+            let next = s.b.enter_cold_if(failed, "failed");
             write_none(&mut s.b, slot);
             let subject = spelled(param.name).to_string();
             s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span.size]);
