@@ -71,7 +71,7 @@ pub(super) fn lend(c: &mut Checker<'_, '_>) {
     let outputs: Vec<OutputId> = c.e.function.results().map(|(output, _)| output).collect();
     plan(c, &outputs);
     let Planned { dtypes, extents, devices } = planned(c, &outputs);
-    let (site, tensors) = (c.exits.here(&mut c.e), before_use(c.e.result));
+    let (site, tensors) = (c.exits.here(&mut c.e), before_use(c.e.interface.result));
     let record = outputs_record(c, &outputs, &dtypes);
     let args = [site, record, extents, devices, tensors];
     let status = c.e.routine_value(Routine::TorchAllocate, &args);

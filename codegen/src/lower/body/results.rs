@@ -61,7 +61,7 @@ pub(super) fn cannot_fail(call: &KernelCall<'_>) -> bool {
 
 /// Writes None as the result, if the function has a place for it.
 pub(super) fn write_none(c: &mut Checker<'_, '_>) {
-    if let Some(result) = c.e.result {
+    if let Some(result) = c.e.interface.result {
         value::write_none(&mut c.e.b, result);
     }
 }
@@ -85,7 +85,7 @@ fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
         stored::require_int64(c, value);
     }
     c.e.release_beyond(0);
-    let result = before_use(c.e.result);
+    let result = before_use(c.e.interface.result);
     write_any(&mut c.e.b, result, result_index(scalar), value);
     succeed(c);
 }
@@ -93,7 +93,7 @@ fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
 /// Emits the return of the tensors of the signature, which are the first values that the frame owns.
 fn return_outputs(c: &mut Checker<'_, '_>) {
     let results: Vec<OutputId> = c.e.function.results().map(|(output, _)| output).collect();
-    let result = before_use(c.e.result);
+    let result = before_use(c.e.interface.result);
     if let [output] = results[..] {
         let object = output::object(&c.e, output);
         c.e.release_beyond(1);
@@ -163,7 +163,7 @@ fn return_packed<'a>(
 fn hand_over(c: &mut Checker<'_, '_>, at: Value) {
     c.e.frame.disown(1);
     c.e.release_beyond(0);
-    let result = before_use(c.e.result);
+    let result = before_use(c.e.interface.result);
     copy_any(&mut c.e.b, (at, 0), (result, 0));
     succeed(c);
 }

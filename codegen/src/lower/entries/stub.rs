@@ -11,7 +11,7 @@ use crate::ir::{
     Block, Builder, Cond, Convert, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::Records;
+use crate::lower::failure::records::Reporter;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
@@ -35,16 +35,11 @@ struct Stub<'m> {
 
 /// Adds the caller stub of a function. The stub returns the status of the wrapper, or -1 once it has raised an error of
 /// its own.
-pub(crate) fn stub(
-    module: &mut Module,
-    external: &External<'_>,
-    (host, records): (u32, &mut Records),
-    linkage: Linkage,
-) {
+pub(crate) fn stub(module: &mut Module, external: &External<'_>, reporter: Reporter<'_>) {
     let name = &external.declared.signature.name;
     let kind = SymbolKind::Function(safe_call());
     let function = module.declare(&function_symbol(name), Linkage::Export, kind);
-    let mut s = start(module, external, (host, records), linkage);
+    let mut s = start(module, external, reporter);
     let status = s.b.block_param(s.leave, Type::I32, "status");
     let mut next = 0;
     let args = s.slots(external.params.len() as u32);
@@ -66,12 +61,7 @@ pub(crate) fn stub(
 }
 
 /// Begins a stub: declares it and initializes its slots to None.
-fn start<'m>(
-    module: &'m mut Module,
-    external: &External<'_>,
-    (host, records): (u32, &'m mut Records),
-    linkage: Linkage,
-) -> Stub<'m> {
+fn start<'m>(module: &'m mut Module, external: &External<'_>, reporter: Reporter<'m>) -> Stub<'m> {
     let given = external.params.iter().flat_map(|param| param.types());
     let types = given.map(|(_, ty)| ty).chain(external.result.ty());
     // The signature does not say that narrow integers are extended, since not all callers extend them.
@@ -87,7 +77,7 @@ fn start<'m>(
         let at = b.ptr_offset(made, (index * ANY.size).into());
         write_any(&mut b, at, TypeIndex::NONE, none);
     }
-    let raising = Raising::new((host, records), linkage);
+    let raising = Raising::new(reporter);
     Stub { b, raising, made, used: 0, room, leave }
 }
 
@@ -137,7 +127,7 @@ impl Stub<'_> {
                 let at = any::PAYLOAD.offset;
                 let native = if scalar.is_float() {
                     let wide = self.b.load(Type::F64, result, at);
-                    self.b.round(wide, scalar, self.raising.linkage)
+                    self.b.round(wide, scalar, self.raising.reporter.linkage)
                 } else if matches!(ty, Type::I64 | Type::Ptr) {
                     self.b.load(ty, result, at)
                 } else {

@@ -18,7 +18,7 @@ use crate::ir::{
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::{self, Records};
+use crate::lower::failure::records::{self, Reporter};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
@@ -68,8 +68,7 @@ struct Input {
 pub(crate) fn kernel(
     module: &mut Module,
     operator: &TorchOperator<'_>,
-    host: (u32, &mut Records),
-    linkage: Linkage,
+    reporter: Reporter<'_>,
 ) -> Symbol {
     let kind = SymbolKind::Function(safe_call());
     let entry = operator.entry();
@@ -77,7 +76,7 @@ pub(crate) fn kernel(
     let callee = module.declare(&callee, entry_linkage(entry), kind.clone());
     let allocator = (operator.outputs > 0)
         .then(|| module.declare(&allocator_symbol(operator.name), Linkage::Local, kind));
-    let mut k = start(module, operator, host, linkage);
+    let mut k = start(module, operator, reporter);
     k.count();
     let inputs = k.take();
     let arguments = operator.args.iter().enumerate();
@@ -100,8 +99,7 @@ pub(crate) fn kernel(
 fn start<'m, 'a>(
     module: &'m mut Module,
     operator: &'m TorchOperator<'a>,
-    host: (u32, &'m mut Records),
-    linkage: Linkage,
+    reporter: Reporter<'m>,
 ) -> OperatorKernel<'m, 'a> {
     let signature = Signature::new(&[Type::Ptr, Type::I64, Type::I64], None);
     let name = format!("tvm_ffi_codegen.operator.{}", operator.name);
@@ -120,7 +118,7 @@ fn start<'m, 'a>(
     let lent = b.stack_slot(LENT_SIZE * outputs.max(1), 8);
     let place = operator.devices.may_be_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
     let lent_allocator = operator.allocates.then(|| b.stack_slot(8, 8));
-    let raising = Raising::new(host, linkage);
+    let raising = Raising::new(reporter);
     let elsewhere = Vec::new();
     OperatorKernel {
         b,
@@ -303,7 +301,7 @@ impl OperatorKernel<'_, '_> {
         let optional = |answer: &ResultForm| if answer.optional { form::OPTIONAL } else { 0 };
         let forms = answers.iter().map(|answer| form_of(answer.given) | optional(answer));
         let forms = constant_bytes(&mut self.b, forms.collect());
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let (is_tuple, count) = (self.b.i32(is_tuple.into()), self.b.i64(answers.len() as i64));
         let args = [host, result, is_tuple, forms, count, self.stack];
         let status = self.routine_value(Routine::TorchGive, &args);

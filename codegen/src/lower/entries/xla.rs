@@ -15,7 +15,7 @@ use crate::ir::{
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::{self, Records};
+use crate::lower::failure::records::{self, Reporter};
 use crate::lower::failure::site::Failed;
 use crate::lower::prologue::store_literal;
 use crate::lower::routines::Routine;
@@ -47,16 +47,11 @@ struct Handling<'m, 'a> {
 }
 
 /// Adds the handler of a function, and a function of the FFI that returns its address.
-pub(crate) fn handler(
-    module: &mut Module,
-    handler: &Handler<'_>,
-    (host, records): (u32, &mut Records),
-    linkage: Linkage,
-) {
+pub(crate) fn handler(module: &mut Module, handler: &Handler<'_>, reporter: Reporter<'_>) {
     let kind = SymbolKind::Function(safe_call());
     let symbol = entry_symbol(handler.name, handler.entry);
     let wrapper = module.declare(&symbol, entry_linkage(handler.entry), kind);
-    let mut h = start(module, handler, (host, records), linkage);
+    let mut h = start(module, handler, reporter);
     h.answer();
     let (callee, closure, given) = match handler.stage {
         Stage::Instantiate(given) => (wrapper, None, given),
@@ -92,8 +87,7 @@ pub(crate) fn handler(
 fn start<'m, 'a>(
     module: &'m mut Module,
     handler: &'m Handler<'a>,
-    (host, records): (u32, &'m mut Records),
-    linkage: Linkage,
+    reporter: Reporter<'m>,
 ) -> Handling<'m, 'a> {
     let signature = Signature::new(&[Type::Ptr], Some(Type::Ptr));
     let mut b = Builder::function(module, &handler.symbol, Linkage::Export, signature);
@@ -104,7 +98,7 @@ fn start<'m, 'a>(
     let args = b.stack_slot(ANY.size * handler.args.len().max(1) as u32, ANY.align);
     let is_elsewhere = handler.device != DeviceType::CPU;
     let place = is_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
-    let (raising, seen) = (Raising::new((host, records), linkage), b.i64(0));
+    let (raising, seen) = (Raising::new(reporter), b.i64(0));
     let lending = None;
     Handling { b, handler, raising, frame, args, place, lending, seen, leave, refuse }
 }
@@ -199,7 +193,7 @@ impl Handling<'_, '_> {
         let data = constant_bytes(&mut self.b, name.as_bytes().to_vec());
         let (len, number) = (self.b.i64(name.len() as i64), self.b.i32(number_of(form)));
         let to = self.b.ptr_offset(self.args, at.into());
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let args = [host, self.frame, data, len, number, to];
         let answer = self.routine_value(Routine::XlaAttribute, &args);
         let (other, next) = (self.b.block("other"), self.b.block("attribute"));

@@ -84,7 +84,7 @@ impl Stub<'_> {
             let truth = self.b.compare_const(Cond::Ne, native, 0);
             native = self.b.widen_bool(truth, Type::I8);
         }
-        let wide = self.b.widen(native, scalar, self.raising.linkage);
+        let wide = self.b.widen(native, scalar, self.raising.reporter.linkage);
         if scalar == Scalar::Uint64 {
             // An integer argument is passed as `int64`, so larger values are refused.
             let fits = self.b.compare_const(Cond::Sge, wide, 0);
@@ -180,7 +180,7 @@ impl Stub<'_> {
             );
             write_none(&mut s.b, slot);
             let count = s.b.convert(Convert::Trunc, size, Type::I32);
-            let site = records::address(&mut s.b, s.raising.host);
+            let site = records::address(&mut s.b, s.raising.reporter.record);
             let args = [site, area, count, slot];
             let status = s.raising.call_value(&mut s.b, Routine::MakeShape, &args);
             s.go_on(status);

@@ -125,7 +125,7 @@ impl OperatorKernel<'_, '_> {
 
     /// Writes a tensor object that shares a tensor of PyTorch's.
     pub(super) fn share(&mut self, index: usize, tensor: Value, writes: bool) {
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let (accelerator, to) = (self.accelerator(), self.slot(index));
         let writes = self.b.i32(writes.into());
         let args = [host, tensor, writes, accelerator, to];
@@ -137,7 +137,7 @@ impl OperatorKernel<'_, '_> {
     fn list(&mut self, index: usize, input: Input, form: u8) {
         // The routine takes the list over, so that its word becomes 0.
         let list = self.b.ptr_offset(self.owned, input.at.into());
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let (accelerator, to) = (self.accelerator(), self.slot(index));
         let form = self.b.constant(Type::I8, form.into());
         write_none(&mut self.b, to);
