@@ -2,7 +2,7 @@
 
 use super::Range;
 use crate::resolve::ids::{LocalId, SymbolId, ValueId};
-use crate::resolve::operator::{Binary, Unary};
+use crate::resolve::operator::{Binary, Extreme, OfFloats, OfIntegers, Unary};
 use crate::resolve::term::{Kind, Node, Property, Term};
 
 /// Ranges of what terms consist of: what their types say, or what was checked before, too. Of what is no integer any range
@@ -65,16 +65,13 @@ impl Term {
 
 fn of_binary(op: Binary, a: Range, b: Range) -> Range {
     match op {
-        Binary::Min => a.min(b),
-        Binary::Max => a.max(b),
-        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv | Binary::Fmin | Binary::Fmax => {
-            Range::INT64
-        }
-        Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => Range::TRUTH,
-        Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => Range::TRUTH,
-        Binary::Feq | Binary::Fne | Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => {
-            Range::TRUTH
-        }
+        Binary::Integers(OfIntegers::Pick(Extreme::Min)) => a.min(b),
+        Binary::Integers(OfIntegers::Pick(Extreme::Max)) => a.max(b),
+        Binary::Integers(OfIntegers::Compare(_) | OfIntegers::CompareUnsigned(_))
+        | Binary::Floats(OfFloats::Compare(_)) => Range::TRUTH,
+        Binary::Floats(
+            OfFloats::Add | OfFloats::Sub | OfFloats::Mul | OfFloats::Div | OfFloats::Pick(_),
+        ) => Range::INT64,
     }
 }
 
