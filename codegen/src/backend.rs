@@ -78,7 +78,7 @@ pub trait Backend {
     /// Those of [`text`](Backend::text), and [`Error::Unsupported`] from a backend without such a form, for which the
     /// default is.
     fn bitcode(&self, _module: &Module, _kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
-        Err(Error::Unsupported { reason: "bitcode is a form of llvm and mlir" })
+        Err(Error::Unsupported { reason: "it has no bitcode; llvm and mlir do" })
     }
 
     /// Returns a relocatable object file.
@@ -105,7 +105,7 @@ pub trait Backend {
         _kernels: &[Input<'_>],
         _form: Form,
     ) -> Result<Vec<u8>, Error> {
-        Err(Error::Unsupported { reason: "only llvm and mlir add to a module" })
+        Err(Error::Unsupported { reason: "it adds to no module; llvm and mlir do" })
     }
 }
 
@@ -137,6 +137,6 @@ pub fn quoted(text: &str) -> String {
 /// # Errors
 /// [`Error::Unsupported`] if there is a kernel.
 pub fn no_kernels(kernels: &[Input<'_>]) -> Result<(), Error> {
-    let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
+    let refused = Error::Unsupported { reason: "it takes no kernels in IR; llvm and mlir do" };
     if kernels.is_empty() { Ok(()) } else { Err(refused) }
 }

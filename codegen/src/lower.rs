@@ -37,7 +37,7 @@ use crate::resolve::body::Entry;
 use crate::resolve::exported_names::MAIN;
 pub use dynamic::Loader;
 pub(crate) use failure::messages;
-use failure::records::Records;
+use failure::records::{Records, Reporter};
 pub(crate) use function::{Wrapper, wrappers};
 pub use library::exports::{FORGET, UNLOAD};
 pub use routines::callee::callee_variable;
@@ -137,23 +137,23 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     for (index, function) in resolved.functions.iter().enumerate() {
         let wrapped = options.unchecked.apply(function);
         let exported = (&*wrapped, Entry::default());
-        let host = function::wrapper(&mut module, exported, linkage, &mut records);
+        let record = function::wrapper(&mut module, exported, linkage, &mut records);
         for &(function, entry) in entered.get(&function.shown.name[..]).into_iter().flatten() {
             let wrapped = options.unchecked.apply(function);
             function::wrapper(&mut module, (&wrapped, entry), linkage, &mut records);
         }
+        let mut reporter = Reporter { record, records: &mut records, linkage };
         if let Some(external) = externals.next_if(|external| external.function == index) {
-            entries::stub::stub(&mut module, external, (host, &mut records), linkage);
+            entries::stub::stub(&mut module, external, reporter.lend());
         }
         while let Some(handler) = handlers.next_if(|handler| handler.function == index) {
-            entries::xla::handler(&mut module, handler, (host, &mut records), linkage);
+            entries::xla::handler(&mut module, handler, reporter.lend());
         }
         if let Some(operator) = operators.next_if(|operator| operator.function == index) {
             if operator.outputs > 0 {
-                function::allocator(&mut module, &wrapped, linkage, (host, &mut records));
+                function::allocator(&mut module, &wrapped, reporter.lend());
             }
-            let kernel =
-                entries::torch::kernel(&mut module, operator, (host, &mut records), linkage);
+            let kernel = entries::torch::kernel(&mut module, operator, reporter.lend());
             kernels.push((operator, kernel));
         }
     }

@@ -113,7 +113,7 @@ impl Request {
     /// Returns the target of a backend that cannot be told a processor.
     fn generic(&self) -> Result<target_lexicon::Triple, Error> {
         let Some(cpu) = &self.cpu else { return Ok(self.target.clone()) };
-        let source = format!("no processor `{cpu}`: only llvm and mlir can be told one").into();
+        let source = format!("no processor `{cpu}`: llvm and mlir can be told one").into();
         Err(Error::Backend { name: self.backend.name(), source })
     }
 

@@ -260,17 +260,15 @@ impl Request {
     pub fn check(&self) -> Result<(), Error> {
         let (is_linked, is_shared) = (self.form.is_linked(), self.form == Form::Shared);
         let (linked, shared) = ("is for forms object and shared", "is for form shared");
-        let links = is_shared || self.links_files();
-        let of_link = "is for form shared, and for form object with something to link";
+        let links = is_shared || is_linked && self.links_files();
+        let with_files = "is for form shared, and for form object with something to link";
+        let of_link = if is_linked { with_files } else { linked };
         let of_text = "is for form native of backend c";
         let native = "is for forms native, bitcode, object and shared";
         let unshared = "is for what is linked into programs, not for form shared";
         let rules = [
             ("link", !self.kernels.is_empty() && !is_linked, linked),
             ("libraries", !self.libraries.is_empty() && !is_linked, linked),
-            ("sysroot", self.sysroot.is_some() && !is_linked, linked),
-            ("linker", self.linker.is_some() && !is_linked, linked),
-            ("folders", !self.folders.is_empty() && !is_linked, linked),
             ("sysroot", self.sysroot.is_some() && !links, of_link),
             ("linker", self.linker.is_some() && !links, of_link),
             ("folders", !self.folders.is_empty() && !links, of_link),

@@ -232,7 +232,7 @@ ValueError: option form: no form \"elf\", expected one of resolved, ir, native, 
 ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, features, optimization, \
 headers, link, into, linker, sysroot, exports, soname, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, register, metadata, routines, unchecked
 TypeError: Mismatched type of option cpu, expected str but got int
-RuntimeError: backend cranelift: only llvm and mlir add to a module
+RuntimeError: backend cranelift: it adds to no module; llvm and mlir do
 ValueError: there are no objects to link
 FileNotFoundError: cannot read /nowhere: No such file or directory (os error 2)
 ValueError: kernels[\"k\"] is NULL

@@ -35,9 +35,9 @@ pub(crate) enum Word {
 
 /// Reserved words, except the names of scalars and of leaves.
 const WORDS: [(&str, Word); 29] = [
-    ("min", Word::Builtin(Builtin::Min)),
-    ("max", Word::Builtin(Builtin::Max)),
-    ("ceildiv", Word::Builtin(Builtin::CeilDiv)),
+    (Builtin::Min.text(), Word::Builtin(Builtin::Min)),
+    (Builtin::Max.text(), Word::Builtin(Builtin::Max)),
+    (Builtin::CeilDiv.text(), Word::Builtin(Builtin::CeilDiv)),
     ("stream", Word::Stream),
     ("current_device", Word::CurrentDevice),
     ("null", Word::Null),

@@ -35,12 +35,7 @@ pub(crate) struct Emitter<'a, 'm> {
     linkage: Linkage,
     /// The interned name of each value, for name hints.
     names: Table<ValueId, u32>,
-    /// The address of the arguments, defaults included; `None` in code that takes their values.
-    args: Option<Value>,
-    /// The number of arguments, defaults included; `None` if it is the same in every call.
-    num_args: Option<Value>,
-    /// The address of the result; `None` in code that takes values and returns None.
-    pub(crate) result: Option<Value>,
+    pub(crate) interface: Interface,
     /// The address of the elements of what a closure holds.
     held: Option<Value>,
     /// The area of the frame with the [view] of each tensor of which leading dims are folded.
@@ -63,7 +58,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     pub(crate) fn new(
         mut b: Builder<'m>,
         function: &'a Function<'a>,
-        Interface { args, num_args, result }: Interface,
+        interface: Interface,
         linkage: Linkage,
     ) -> Self {
         let values = &function.values;
@@ -76,9 +71,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             frame: Frame::new(),
             linkage,
             names,
-            args,
-            num_args,
-            result,
+            interface,
             held: None,
             areas: Table::like(values, None),
         }

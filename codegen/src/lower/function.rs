@@ -2,7 +2,7 @@
 
 use super::body::{Kept, entry_linkage, entry_symbol};
 use super::emitter::source_location;
-use super::failure::records::Records;
+use super::failure::records::{Records, Reporter};
 use super::torch::allocator_symbol;
 use super::value::ffi_function;
 use super::{body, library, prologue};
@@ -65,17 +65,16 @@ pub(crate) fn wrapper<'a>(
     hosts[0]
 }
 
-/// Adds the function that [allocates the results](allocator_symbol) of a function to the module. `host` is the offset of the record of the function.
+/// Adds the function that [allocates the results](allocator_symbol) of a function to the module.
 pub(crate) fn allocator<'a>(
     module: &mut Module,
     function: &'a Function<'a>,
-    linkage: Linkage,
-    host: (u32, &mut Records),
+    reporter: Reporter<'_>,
 ) {
     let symbol = allocator_symbol(&function.shown.name);
     let mut b = ffi_function(module, &symbol, Linkage::Local);
     b.about(function.shown.header().to_string());
-    let c = prologue::prologue(b, function, linkage, host);
+    let c = prologue::prologue(b, function, reporter);
     let function = body::allocation(c);
     module.functions.push(function);
 }
@@ -100,16 +99,17 @@ fn define<'a>(
         None => ffi_function(module, symbol, own),
     };
     let header = function.shown.header().to_string();
-    let host = records.host(function, function.location, &header);
+    let record = records.host(function, function.location, &header);
+    let mut reporter = Reporter { record, records, linkage };
     b.about(header);
     if let Some(location) = function.location {
         let location = source_location(b.module, location);
         b.locate(location);
     }
     let c = if entry.checked {
-        prologue::behind_checks(b, (function, takes_values), linkage, (host, records))
+        prologue::behind_checks(b, (function, takes_values), reporter.lend())
     } else {
-        prologue::prologue(b, function, linkage, (host, records))
+        prologue::prologue(b, function, reporter.lend())
     };
     let mut host_function = body::body(c, closures);
     if !function.captured.is_empty() || entry.checked {
@@ -118,22 +118,21 @@ fn define<'a>(
     module.functions.push(host_function);
     let kept = Kept::of(function);
     for index in 0..kept.len() {
-        first_launch(module, (wrapper, &kept, index), linkage, (host, records));
+        first_launch(module, (wrapper, &kept, index), reporter.lend());
     }
-    host
+    record
 }
 
 /// Adds the function of the first call of launch number `index` of those that a closure keeps to the module.
 fn first_launch<'a>(
     module: &mut Module,
     (wrapper, kept, index): (&Wrapper<'a, 'a>, &Kept<'a>, usize),
-    linkage: Linkage,
-    host: (u32, &mut Records),
+    reporter: Reporter<'_>,
 ) {
     let symbol = body::first_symbol(&wrapper.symbol, index);
     let mut b = Builder::function(module, &symbol, Linkage::Local, body::first_signature());
     b.about(wrapper.function.shown.header().to_string());
-    let c = prologue::of_held(b, wrapper.function, linkage, host);
+    let c = prologue::of_held(b, wrapper.function, reporter);
     let mut function = body::first_launch(c, kept, index);
     function.remove_unused_loads();
     module.functions.push(function);

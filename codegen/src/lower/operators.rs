@@ -2,8 +2,9 @@
 
 use abi_spec::Scalar;
 
+use crate::declaration::Comparison;
 use crate::ir::{self, Builder, Cond, Convert, Type, Value};
-use crate::resolve::operator::{Binary, Division, Exact, Unary};
+use crate::resolve::operator::{Binary, Division, Exact, Extreme, OfFloats, OfIntegers, Unary};
 
 /// Emits a unary operator on an `I64`, on an `F64` if its name starts with `F`, or on a `Ptr` for its number.
 pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
@@ -27,53 +28,74 @@ fn truth(b: &mut Builder<'_>, cond: Cond, value: Value) -> Value {
     b.widen_bool(truth, Type::I64)
 }
 
-/// Emits a binary operator on `I64`, or on `F64` if its name starts with `F`. Comparisons return a `Bool`.
+/// Emits a binary operator on `I64`, or on `F64` if it is one of floats. Comparisons return a `Bool`.
 pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) -> Value {
-    if lhs == rhs
-        && let Some(known) = of_equal(b, op, lhs)
-    {
-        return known;
-    }
     match op {
-        Binary::Fadd => b.binary(ir::Binary::Fadd, lhs, rhs),
-        Binary::Fsub => b.binary(ir::Binary::Fsub, lhs, rhs),
-        Binary::Fmul => b.binary(ir::Binary::Fmul, lhs, rhs),
-        Binary::Fdiv => b.binary(ir::Binary::Fdiv, lhs, rhs),
-        Binary::Min => lesser(b, Cond::Slt, lhs, rhs),
-        Binary::Max => greater(b, Cond::Slt, lhs, rhs),
-        Binary::Fmin => lesser(b, Cond::Flt, lhs, rhs),
-        Binary::Fmax => greater(b, Cond::Flt, lhs, rhs),
-        Binary::Eq => b.compare(Cond::Eq, lhs, rhs),
-        Binary::Ne => b.compare(Cond::Ne, lhs, rhs),
-        Binary::Lt => b.compare(Cond::Slt, lhs, rhs),
-        Binary::Le => b.compare(Cond::Sle, lhs, rhs),
-        Binary::Gt => b.compare(Cond::Sgt, lhs, rhs),
-        Binary::Ge => b.compare(Cond::Sge, lhs, rhs),
-        Binary::Ult => b.compare(Cond::Ult, lhs, rhs),
-        Binary::Ule => b.compare(Cond::Ule, lhs, rhs),
-        Binary::Ugt => b.compare(Cond::Ugt, lhs, rhs),
-        Binary::Uge => b.compare(Cond::Uge, lhs, rhs),
-        Binary::Feq => b.compare(Cond::Feq, lhs, rhs),
-        Binary::Fne => b.compare(Cond::Fne, lhs, rhs),
-        Binary::Flt => b.compare(Cond::Flt, lhs, rhs),
-        Binary::Fle => b.compare(Cond::Fle, lhs, rhs),
-        Binary::Fgt => b.compare(Cond::Fgt, lhs, rhs),
-        Binary::Fge => b.compare(Cond::Fge, lhs, rhs),
+        Binary::Integers(op) if lhs == rhs => of_equal(b, op, lhs),
+        Binary::Integers(OfIntegers::Pick(op)) => pick(b, op, Cond::Slt, [lhs, rhs]),
+        Binary::Integers(OfIntegers::Compare(op)) => b.compare(signed(op), lhs, rhs),
+        Binary::Integers(OfIntegers::CompareUnsigned(op)) => b.compare(unsigned(op), lhs, rhs),
+        Binary::Floats(OfFloats::Add) => b.binary(ir::Binary::Fadd, lhs, rhs),
+        Binary::Floats(OfFloats::Sub) => b.binary(ir::Binary::Fsub, lhs, rhs),
+        Binary::Floats(OfFloats::Mul) => b.binary(ir::Binary::Fmul, lhs, rhs),
+        Binary::Floats(OfFloats::Div) => b.binary(ir::Binary::Fdiv, lhs, rhs),
+        Binary::Floats(OfFloats::Pick(op)) => pick(b, op, Cond::Flt, [lhs, rhs]),
+        Binary::Floats(OfFloats::Compare(op)) => b.compare(of_floats(op), lhs, rhs),
     }
 }
 
-/// Returns what an operator yields of an integer and itself: compilers of C warn of such comparisons. `None` for floats,
-/// which may be NaN, and for arithmetic.
-fn of_equal(b: &mut Builder<'_>, op: Binary, value: Value) -> Option<Value> {
-    let truth = match op {
-        Binary::Min | Binary::Max => return Some(value),
-        Binary::Eq | Binary::Le | Binary::Ge | Binary::Ule | Binary::Uge => 1,
-        Binary::Ne | Binary::Lt | Binary::Gt | Binary::Ult | Binary::Ugt => 0,
-        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => return None,
-        Binary::Fmin | Binary::Fmax | Binary::Feq | Binary::Fne => return None,
-        Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => return None,
-    };
-    Some(b.constant(Type::Bool, truth))
+fn signed(op: Comparison) -> Cond {
+    match op {
+        Comparison::Eq => Cond::Eq,
+        Comparison::Ne => Cond::Ne,
+        Comparison::Lt => Cond::Slt,
+        Comparison::Le => Cond::Sle,
+        Comparison::Gt => Cond::Sgt,
+        Comparison::Ge => Cond::Sge,
+    }
+}
+
+fn unsigned(op: Comparison) -> Cond {
+    match op {
+        Comparison::Eq => Cond::Eq,
+        Comparison::Ne => Cond::Ne,
+        Comparison::Lt => Cond::Ult,
+        Comparison::Le => Cond::Ule,
+        Comparison::Gt => Cond::Ugt,
+        Comparison::Ge => Cond::Uge,
+    }
+}
+
+fn of_floats(op: Comparison) -> Cond {
+    match op {
+        Comparison::Eq => Cond::Feq,
+        Comparison::Ne => Cond::Fne,
+        Comparison::Lt => Cond::Flt,
+        Comparison::Le => Cond::Fle,
+        Comparison::Gt => Cond::Fgt,
+        Comparison::Ge => Cond::Fge,
+    }
+}
+
+/// Returns what an operator yields of an integer and itself: compilers of C warn of such comparisons. Floats may be NaN.
+fn of_equal(b: &mut Builder<'_>, op: OfIntegers, value: Value) -> Value {
+    match op {
+        OfIntegers::Pick(_) => value,
+        OfIntegers::Compare(op) | OfIntegers::CompareUnsigned(op) => {
+            let truth = matches!(op, Comparison::Eq | Comparison::Le | Comparison::Ge);
+            b.constant(Type::Bool, truth.into())
+        }
+    }
+}
+
+/// Returns the lesser or the greater operand; `below` compares them. If neither is below the other, that is the second or
+/// the first.
+fn pick(b: &mut Builder<'_>, op: Extreme, below: Cond, [lhs, rhs]: [Value; 2]) -> Value {
+    let is_below = b.compare(below, lhs, rhs);
+    match op {
+        Extreme::Min => b.select(is_below, lhs, rhs),
+        Extreme::Max => b.select(is_below, rhs, lhs),
+    }
 }
 
 /// Emits an operation of integers modulo 2^64.
@@ -95,22 +117,10 @@ pub(crate) fn checked(op: Exact) -> ir::Checked {
     }
 }
 
-/// Returns `lhs` if it compares below `rhs`, else `rhs`.
-fn lesser(b: &mut Builder<'_>, below: Cond, lhs: Value, rhs: Value) -> Value {
-    let is_below = b.compare(below, lhs, rhs);
-    b.select(is_below, lhs, rhs)
-}
-
-/// Returns `rhs` if `lhs` compares below it, else `lhs`.
-fn greater(b: &mut Builder<'_>, below: Cond, lhs: Value, rhs: Value) -> Value {
-    let is_below = b.compare(below, lhs, rhs);
-    b.select(is_below, rhs, lhs)
-}
-
 /// Emits a division by a value that is not 0. The quotient of the least `int64` and -1 wraps.
 pub(crate) fn divide(b: &mut Builder<'_>, op: Division, x: Value, y: Value) -> Value {
     let (quotient, remainder) = floor(b, x, y);
-    pick(b, op, quotient, remainder)
+    result(b, op, quotient, remainder)
 }
 
 /// Emits a division by a literal that is not 0.
@@ -118,7 +128,7 @@ pub(crate) fn divide_by(b: &mut Builder<'_>, op: Division, x: Value, divisor: i6
     if divisor == -1 {
         let zero = b.i64(0);
         let quotient = b.binary(ir::Binary::Sub, zero, x);
-        return pick(b, op, quotient, zero);
+        return result(b, op, quotient, zero);
     }
     let (quotient, remainder) = if divisor > 0 && divisor.count_ones() == 1 {
         let shift = i64::from(divisor.trailing_zeros());
@@ -128,11 +138,11 @@ pub(crate) fn divide_by(b: &mut Builder<'_>, op: Division, x: Value, divisor: i6
         let y = b.i64(divisor);
         floor_unlike_minus_one(b, x, y)
     };
-    pick(b, op, quotient, remainder)
+    result(b, op, quotient, remainder)
 }
 
 /// Returns the result of a division, given its floor quotient and remainder.
-fn pick(b: &mut Builder<'_>, op: Division, quotient: Value, remainder: Value) -> Value {
+fn result(b: &mut Builder<'_>, op: Division, quotient: Value, remainder: Value) -> Value {
     match op {
         Division::Div => quotient,
         Division::Rem => remainder,

@@ -4,11 +4,11 @@ mod arguments;
 mod held;
 
 use crate::declaration::{ParamType, ResultType};
-use crate::ir::{Block, Builder, Linkage};
+use crate::ir::{Block, Builder};
 use crate::lower::checks::{self, Checker};
 use crate::lower::emitter::state::{ScalarState, TensorState, ValueState};
 use crate::lower::emitter::{Emitter, Interface};
-use crate::lower::failure::records::{self, Records};
+use crate::lower::failure::records::{self, Reporter};
 use crate::lower::failure::{Exits, Subjects};
 use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
@@ -18,21 +18,18 @@ use crate::resolve::step::Step;
 pub(super) use arguments::store_literal;
 pub(super) use held::bytes_at;
 
-/// Emits the prologue of a function. Returns what the code after it knows. `host` is the offset of the record of the
-/// function.
+/// Emits the prologue of a function. Returns what the code after it knows.
 pub(super) fn prologue<'a, 'm>(
     mut b: Builder<'m>,
     function: &'a Function<'a>,
-    linkage: Linkage,
-    (host, records): (u32, &'m mut Records),
+    reporter: Reporter<'m>,
 ) -> Checker<'a, 'm> {
+    let record = reporter.record;
     let miscounted = b.cold_block("miscounted");
     let (args, num_args) = arguments::count(&mut b, &function.declared.signature, miscounted);
     let interface = Interface { args: Some(args), num_args, result: Some(b.param(3)) };
-    let emitter = Emitter::new(b, function, interface, linkage);
-    let exits = Exits::new(Subjects::new(function, host, records));
-    let mut c = Checker::new(emitter, exits, checks::forms(function));
-    fail_count(&mut c.e, miscounted, host);
+    let mut c = context(b, function, interface, reporter);
+    fail_count(&mut c.e, miscounted, record);
     checks::device_table(&mut c, &function.steps);
     held::unpack_held(&mut c);
     checks::check_steps(&mut c, &function.steps);
@@ -44,16 +41,13 @@ pub(super) fn prologue<'a, 'm>(
 pub(super) fn behind_checks<'a, 'm>(
     b: Builder<'m>,
     (function, values): (&'a Function<'a>, bool),
-    linkage: Linkage,
-    (host, records): (u32, &'m mut Records),
+    reporter: Reporter<'m>,
 ) -> Checker<'a, 'm> {
     let count = function.declared.signature.params.len();
     let has_result = !values || function.declared.signature.result != ResultType::None;
     let result = has_result.then(|| b.param(if values { count } else { 3 }));
     let args = (!values).then(|| b.param(1));
-    let emitter = Emitter::new(b, function, Interface { args, num_args: None, result }, linkage);
-    let exits = Exits::new(Subjects::new(function, host, records));
-    let mut c = Checker::new(emitter, exits, checks::forms(function));
+    let mut c = context(b, function, Interface { args, num_args: None, result }, reporter);
     if values {
         function.values.keys().take(count).for_each(|value| take_value(&mut c.e, value));
     }
@@ -69,16 +63,25 @@ pub(super) fn behind_checks<'a, 'm>(
 pub(super) fn of_held<'a, 'm>(
     b: Builder<'m>,
     function: &'a Function<'a>,
-    linkage: Linkage,
-    (host, records): (u32, &'m mut Records),
+    reporter: Reporter<'m>,
 ) -> Checker<'a, 'm> {
     let interface = Interface { args: None, num_args: None, result: None };
-    let emitter = Emitter::new(b, function, interface, linkage);
-    let exits = Exits::new(Subjects::new(function, host, records));
-    let mut c = Checker::new(emitter, exits, checks::forms(function));
+    let mut c = context(b, function, interface, reporter);
     let elements = c.e.b.param(0);
     held::unpack_elements(&mut c, elements);
     c
+}
+
+/// Creates the context of a function of which no argument is loaded yet.
+fn context<'a, 'm>(
+    b: Builder<'m>,
+    function: &'a Function<'a>,
+    interface: Interface,
+    Reporter { record, records, linkage }: Reporter<'m>,
+) -> Checker<'a, 'm> {
+    let emitter = Emitter::new(b, function, interface, linkage);
+    let exits = Exits::new(Subjects::new(function, record, records));
+    Checker::new(emitter, exits, checks::forms(function))
 }
 
 /// Takes the value of an argument, a tensor or a number.
@@ -96,10 +99,10 @@ fn take_value(e: &mut Emitter<'_, '_>, value: ValueId) {
 }
 
 /// Emits the block that raises the error of a wrong number of arguments.
-fn fail_count(e: &mut Emitter<'_, '_>, block: Block, host: u32) {
+fn fail_count(e: &mut Emitter<'_, '_>, block: Block, record: u32) {
     let here = e.b.current();
     e.b.switch_to(block);
-    let (host, given) = (records::address(&mut e.b, host), e.b.param(2));
+    let (host, given) = (records::address(&mut e.b, record), e.b.param(2));
     let status = e.routine(Routine::FailCount, &[host, given]);
     e.b.ret(status);
     e.b.switch_to(here);

@@ -55,10 +55,10 @@ use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Value, 
 use crate::lower::dynamic::Loader;
 use driver::{Cuda, Hip};
 
-/// Declares [`Routine`]. A row is a variant, its [`Heat`], `inner` if only other routines call it, and the path of the
-/// function with its source.
+/// Declares [`Routine`]. A row is a variant, its [`Heat`], a [`Word`] if one applies, the path of the function with its source,
+/// and that of the function in its place where the [`Loader`] is that of Windows, if there is one.
 macro_rules! routines {
-    ($($name:ident $heat:ident $($inner:ident)?, $path:path;)*) => {
+    ($($name:ident $heat:ident $($word:ident)?, $path:path $(, windows $windows:path)?;)*) => {
         /// A shared routine. Predicates return 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Routine {
@@ -82,9 +82,10 @@ macro_rules! routines {
                 }
             }
 
-            fn build(self) -> fn(&mut Builder<'_>) {
-                match self {
-                    $(Routine::$name => <$path as typed::Routine>::build,)*
+            fn build(self, loader: Loader) -> fn(&mut Builder<'_>) {
+                match (self, loader) {
+                    $($((Routine::$name, Loader::Windows) => <$windows as typed::Routine>::build,)?
+                    (Routine::$name, _) => <$path as typed::Routine>::build,)*
                 }
             }
 
@@ -95,10 +96,9 @@ macro_rules! routines {
                 }
             }
 
-            /// Returns true if only other routines call the routine.
-            const fn is_inner(self) -> bool {
+            const fn words(self) -> &'static [Word] {
                 match self {
-                    $(Routine::$name => is_inner(&[$(stringify!($inner))?]),)*
+                    $(Routine::$name => &[$(Word::$word)?],)*
                 }
             }
 
@@ -112,11 +112,6 @@ macro_rules! routines {
     };
 }
 
-/// Returns true for the words that follow the heat of an inner routine.
-const fn is_inner(words: &[&str]) -> bool {
-    !words.is_empty()
-}
-
 /// Frequency of calls of a routine.
 #[derive(Clone, Copy)]
 #[expect(non_camel_case_types, reason = "words of the table")]
@@ -127,6 +122,16 @@ enum Heat {
     outline,
     /// Called only after a failure or in an unusual case.
     cold,
+}
+
+/// Fact that a row states about a routine besides its heat.
+#[derive(Clone, Copy)]
+#[expect(non_camel_case_types, reason = "words of the table")]
+enum Word {
+    /// Only other routines call it.
+    inner,
+    /// The last parameter is the address of the indices of the enclosing loops.
+    indices,
 }
 
 routines! {
@@ -228,8 +233,8 @@ routines! {
     CurrentDevice outline, driver::command::current_device::<Cuda>;
     FindGlobal cold, driver::global::find_global::<Cuda>;
     RunHook cold, driver::global::run_hook::<Cuda>;
-    ThisThread cold inner, driver::thread::this_thread;
-    Pause cold inner, driver::thread::pause;
+    ThisThread cold inner, driver::thread::this_thread, windows driver::thread::this_thread_on_windows;
+    Pause cold inner, driver::thread::pause, windows driver::thread::pause_on_windows;
     PrepareCommands cold, cuda::command::prepare_commands;
     CheckLimits cold inner, cuda::limits::check_limits;
     CheckCluster cold inner, cuda::limits::check_cluster;
@@ -239,8 +244,8 @@ routines! {
     DriverFailed cold inner, driver::failed::driver_failed::<Cuda>;
     KernelFailed cold inner, driver::failed::kernel_failed::<Cuda>;
     LaunchFailed cold, driver::limits::launch_failed::<Cuda>;
-    OpenDriver cold inner, driver::open::open_driver::<Cuda>;
-    OpenHip cold inner, driver::open::open_driver::<Hip>;
+    OpenDriver cold inner, driver::open::open_driver::<Cuda>, windows driver::open::open_driver_on_windows::<Cuda>;
+    OpenHip cold inner, driver::open::open_driver::<Hip>, windows driver::open::open_driver_on_windows::<Hip>;
     EnterDevice cold inner, hip::device::enter_device;
     LeaveDevice cold inner, hip::device::leave_device;
     LaunchThere cold, hip::launch::launch_there;
@@ -267,15 +272,15 @@ routines! {
     HipFailed cold inner, driver::failed::driver_failed::<Hip>;
     HipKernelFailed cold inner, driver::failed::kernel_failed::<Hip>;
     FailCount cold, fail::fail_count;
-    FailNumber cold, fail::fail_number;
-    FailScalar cold, fail::fail_scalar;
-    FailHeader cold, fail_tensor::fail_header;
-    FailTrailing cold, fail_tensor::fail_trailing;
-    FailLeading cold, fail_tensor::fail_leading;
-    FailDevice cold, fail_tensor::fail_device;
-    FailOtherDtype cold, fail_tensor::fail_other_dtype;
-    FailLayout cold, fail_tensor::fail_layout;
-    FailValue cold, fail_value::fail_value;
+    FailNumber cold indices, fail::fail_number;
+    FailScalar cold indices, fail::fail_scalar;
+    FailHeader cold indices, fail_tensor::fail_header;
+    FailTrailing cold indices, fail_tensor::fail_trailing;
+    FailLeading cold indices, fail_tensor::fail_leading;
+    FailDevice cold indices, fail_tensor::fail_device;
+    FailOtherDtype cold indices, fail_tensor::fail_other_dtype;
+    FailLayout cold indices, fail_tensor::fail_layout;
+    FailValue cold indices, fail_value::fail_value;
     FailType cold inner, fail_value::fail_type;
     WrongType cold inner, fail_value::wrong_type;
     FailText cold inner, fail_value::fail_text;
@@ -336,26 +341,20 @@ routines! {
     LeaveStream outline, place::leave_stream;
     TorchThrow cold, torch::torch_throw;
     TorchBegin cold, torch::register::torch_begin;
-    TorchFind cold inner, torch::register::torch_find;
+    TorchFind cold inner, torch::register::torch_find, windows torch::register::torch_find_on_windows;
     TorchDefine cold, torch::register::torch_define;
     TorchEnd cold, torch::register::torch_end;
 }
 
 impl Routine {
+    /// Returns true if only other routines call the routine.
+    const fn is_inner(self) -> bool {
+        matches!(self.words(), [Word::inner])
+    }
+
     /// Returns true if the last parameter is the address of the indices of the enclosing loops.
     pub(crate) const fn takes_indices(self) -> bool {
-        matches!(
-            self,
-            Routine::FailNumber
-                | Routine::FailScalar
-                | Routine::FailHeader
-                | Routine::FailTrailing
-                | Routine::FailLeading
-                | Routine::FailDevice
-                | Routine::FailOtherDtype
-                | Routine::FailLayout
-                | Routine::FailValue
-        )
+        matches!(self.words(), [Word::indices])
     }
 
     /// Returns the symbol of the routine and declares it in a module that lacks it.
@@ -421,24 +420,7 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loade
         Heat::outline => builder.set_no_inline(),
         Heat::cold => builder.set_cold(),
     }
-    match (routine, loader) {
-        (Routine::OpenDriver, Loader::Windows) => {
-            <driver::open::open_driver_on_windows<Cuda> as typed::Routine>::build(&mut builder)
-        }
-        (Routine::OpenHip, Loader::Windows) => {
-            <driver::open::open_driver_on_windows<Hip> as typed::Routine>::build(&mut builder)
-        }
-        (Routine::ThisThread, Loader::Windows) => {
-            <driver::thread::this_thread_on_windows as typed::Routine>::build(&mut builder)
-        }
-        (Routine::TorchFind, Loader::Windows) => {
-            <torch::register::torch_find_on_windows as typed::Routine>::build(&mut builder)
-        }
-        (Routine::Pause, Loader::Windows) => {
-            <driver::thread::pause_on_windows as typed::Routine>::build(&mut builder)
-        }
-        (_, Loader::Dl | Loader::Windows) => routine.build()(&mut builder),
-    }
+    routine.build(loader)(&mut builder);
     if let Heat::cold = routine.heat() {
         builder.share_returns();
     }

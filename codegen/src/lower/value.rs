@@ -18,27 +18,42 @@ pub(crate) struct Span {
     pub(crate) size: Value,
 }
 
-/// The words of a `TVMFFIAny`, an `I64` each.
+/// The words of a `TVMFFIAny`, of 64 bits each.
 #[derive(Clone, Copy)]
 pub(crate) struct AnyWords {
-    /// The type index and the 32 bits after it.
+    /// The type index and the 32 bits after it, an `I64`.
     pub(crate) head: Value,
     pub(crate) payload: Value,
 }
 
-/// Writes all 16 bytes of a `TVMFFIAny`.
-pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
+/// Writes all 16 bytes of a `TVMFFIAny` to byte `at` of an area.
+pub(crate) fn write_words(b: &mut Builder<'_>, words: AnyWords, to: Value, at: i32) {
     // The type index and the padding are adjacent: one aligned store writes both.
-    let head = b.i64(index.0.into());
-    b.store(head, to, any::TYPE_INDEX.offset);
-    b.store(payload, to, any::PAYLOAD.offset);
+    b.store(words.head, to, at + any::TYPE_INDEX.offset);
+    b.store(words.payload, to, at + any::PAYLOAD.offset);
 }
 
-/// Copies the type index and the payload of a `TVMFFIAny`.
-pub(crate) fn copy_any(b: &mut Builder<'_>, from: Value, to: Value, at: i32) {
+/// Writes a type index and a payload.
+pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
+    let head = b.i64(index.0.into());
+    write_words(b, AnyWords { head, payload }, to, 0);
+}
+
+/// Writes None.
+pub(crate) fn write_none(b: &mut Builder<'_>, to: Value) {
+    let zero = b.i64(0);
+    write_any(b, to, TypeIndex::NONE, zero);
+}
+
+/// Copies the type index and the payload of a `TVMFFIAny` from a byte of an area to a byte of another.
+pub(crate) fn copy_any(
+    b: &mut Builder<'_>,
+    (from, from_at): (Value, i32),
+    (to, to_at): (Value, i32),
+) {
     for field in [any::TYPE_INDEX, any::PAYLOAD] {
-        let word = b.load(Type::I64, from, at + field.offset);
-        b.store(word, to, at + field.offset);
+        let word = b.load(Type::I64, from, from_at + field.offset);
+        b.store(word, to, to_at + field.offset);
     }
 }
 
@@ -54,8 +69,7 @@ pub(crate) fn write_text(b: &mut Builder<'_>, text: &str, to: Value, at: i32) {
         let data = constant_bytes(b, [text.as_bytes(), &[0]].concat());
         (b.i64(TypeIndex::RAW_STR.0.into()), data)
     };
-    b.store(head, to, at + any::TYPE_INDEX.offset);
-    b.store(payload, to, at + any::PAYLOAD.offset);
+    write_words(b, AnyWords { head, payload }, to, at);
 }
 
 /// Returns the address of constant bytes; equal constants of a module are one.
@@ -131,6 +145,24 @@ impl Builder<'_> {
         self.switch_to(aside);
         self.jump(to, args);
         self.switch_to(next);
+    }
+
+    /// Branches to a new cold block if a condition holds, and makes it the current one. Returns the block to which the code
+    /// goes otherwise.
+    pub(crate) fn enter_cold_if(&mut self, cond: Value, label: &'static str) -> Block {
+        let (cold, next) = (self.cold_block(label), self.block("next"));
+        self.branch(cond, cold, next);
+        self.switch_to(cold);
+        next
+    }
+
+    /// Branches to a new cold block unless a condition holds, and makes it the current one. Returns the block to which the
+    /// code goes otherwise.
+    pub(crate) fn enter_cold_unless(&mut self, cond: Value, label: &'static str) -> Block {
+        let (cold, next) = (self.cold_block(label), self.block("next"));
+        self.branch(cond, next, cold);
+        self.switch_to(cold);
+        next
     }
 
     /// Emits a call of a function of the runtime; returns its result.

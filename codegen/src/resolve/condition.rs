@@ -6,7 +6,7 @@ use super::Explained;
 use super::ids::ValueId;
 use super::look_up::When;
 use super::names::Names;
-use super::operator::{self, Binary, Unary};
+use super::operator::{self, Binary, OfIntegers, Unary};
 use super::presence::Point;
 use super::step::Condition;
 use super::term::{Kind, Node, Term};
@@ -90,10 +90,10 @@ impl<'a> Names<'a> {
         }
         // The result is constant, but the other operand is still computed, since it may fail.
         let other = if signs[0] < 0 { b } else { a };
-        let always = operator::comparison(op, false).fold(signs[0], signs[1]) != 0;
+        let always = OfIntegers::Compare(op).fold(signs[0], signs[1]) != 0;
         Ok(match always {
-            true => compare(Binary::Ule, Term::int(0), other),
-            false => compare(Binary::Ult, other, Term::int(0)),
+            true => compare(operator::unsigned(Comparison::Le), Term::int(0), other),
+            false => compare(operator::unsigned(Comparison::Lt), other, Term::int(0)),
         })
     }
 
@@ -128,7 +128,8 @@ fn texts(op: Comparison, a: Term, b: Term) -> Explained<Term> {
         _ => return Err("text compares with text in quotes".to_owned()),
     };
     let same = Term::new(Kind::Bool, Node::SameText(value, text));
-    if same_or_not(op, "texts")? == Binary::Ne {
+    same_or_not(op, "texts")?;
+    if op == Comparison::Ne {
         return Ok(Term::new(Kind::Bool, Node::Unary(Unary::Not, same.into())));
     }
     Ok(same)

@@ -15,34 +15,38 @@ pub(crate) enum Unary {
     Number,
 }
 
-/// An operator with two operands of one type. `F…` operators take floats and `U…` operators take `uint64`;
-/// comparisons yield a truth.
+/// An operator with two operands of one type that always has a result; comparisons yield a truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
+    Integers(OfIntegers),
+    Floats(OfFloats),
+}
+
+/// An operator of integers, or of words such as addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfIntegers {
+    Pick(Extreme),
+    Compare(Comparison),
+    /// An ordering of `uint64`.
+    CompareUnsigned(Comparison),
+}
+
+/// An operator of floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfFloats {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Pick(Extreme),
+    Compare(Comparison),
+}
+
+/// The operand that an operator yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extreme {
     Min,
     Max,
-    Fadd,
-    Fsub,
-    Fmul,
-    Fdiv,
-    Fmin,
-    Fmax,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    Ult,
-    Ule,
-    Ugt,
-    Uge,
-    Feq,
-    Fne,
-    Flt,
-    Fle,
-    Fgt,
-    Fge,
 }
 
 /// An integer operator whose result must be an `int64`.
@@ -79,101 +83,77 @@ pub(crate) fn arithmetic(op: BinaryOp, float: bool) -> Option<Arithmetic> {
         (BinaryOp::Mul, false) => Arithmetic::Exact(Exact::Mul),
         (BinaryOp::Div, false) => Arithmetic::Division(Division::Div),
         (BinaryOp::Rem, false) => Arithmetic::Division(Division::Rem),
-        (BinaryOp::Add, true) => Arithmetic::Total(Binary::Fadd),
-        (BinaryOp::Sub, true) => Arithmetic::Total(Binary::Fsub),
-        (BinaryOp::Mul, true) => Arithmetic::Total(Binary::Fmul),
-        (BinaryOp::Div, true) => Arithmetic::Total(Binary::Fdiv),
+        (BinaryOp::Add, true) => Arithmetic::Total(Binary::Floats(OfFloats::Add)),
+        (BinaryOp::Sub, true) => Arithmetic::Total(Binary::Floats(OfFloats::Sub)),
+        (BinaryOp::Mul, true) => Arithmetic::Total(Binary::Floats(OfFloats::Mul)),
+        (BinaryOp::Div, true) => Arithmetic::Total(Binary::Floats(OfFloats::Div)),
         (BinaryOp::Rem, true) => return None,
     })
 }
 
 /// Returns the operator of a builtin for integers or floats; `None` if there is none for floats.
 pub(crate) fn builtin(builtin: Builtin, float: bool) -> Option<Arithmetic> {
-    Some(match (builtin, float) {
-        (Builtin::CeilDiv, false) => Arithmetic::Division(Division::CeilDiv),
-        (Builtin::CeilDiv, true) => return None,
-        (Builtin::Min, false) => Arithmetic::Total(Binary::Min),
-        (Builtin::Max, false) => Arithmetic::Total(Binary::Max),
-        (Builtin::Min, true) => Arithmetic::Total(Binary::Fmin),
-        (Builtin::Max, true) => Arithmetic::Total(Binary::Fmax),
-    })
+    let pick = |which| match float {
+        true => Arithmetic::Total(Binary::Floats(OfFloats::Pick(which))),
+        false => Arithmetic::Total(Binary::Integers(OfIntegers::Pick(which))),
+    };
+    match builtin {
+        Builtin::CeilDiv => (!float).then_some(Arithmetic::Division(Division::CeilDiv)),
+        Builtin::Min => Some(pick(Extreme::Min)),
+        Builtin::Max => Some(pick(Extreme::Max)),
+    }
 }
 
 /// Returns the comparison of floats, or of integers and words such as addresses.
 pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
-    let (integer, of_floats) = match op {
-        Comparison::Eq => (Binary::Eq, Binary::Feq),
-        Comparison::Ne => (Binary::Ne, Binary::Fne),
-        Comparison::Lt => (Binary::Lt, Binary::Flt),
-        Comparison::Le => (Binary::Le, Binary::Fle),
-        Comparison::Gt => (Binary::Gt, Binary::Fgt),
-        Comparison::Ge => (Binary::Ge, Binary::Fge),
-    };
-    if float { of_floats } else { integer }
+    match float {
+        true => Binary::Floats(OfFloats::Compare(op)),
+        false => Binary::Integers(OfIntegers::Compare(op)),
+    }
 }
 
 /// Returns the comparison of `uint64`.
 pub(crate) fn unsigned(op: Comparison) -> Binary {
-    match op {
-        Comparison::Eq => Binary::Eq,
-        Comparison::Ne => Binary::Ne,
-        Comparison::Lt => Binary::Ult,
-        Comparison::Le => Binary::Ule,
-        Comparison::Gt => Binary::Ugt,
-        Comparison::Ge => Binary::Uge,
-    }
+    Binary::Integers(match op {
+        Comparison::Eq | Comparison::Ne => OfIntegers::Compare(op),
+        Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge => {
+            OfIntegers::CompareUnsigned(op)
+        }
+    })
 }
 
 impl Binary {
     /// Returns the comparison of integers that the operator is.
     pub(crate) fn as_comparison(self) -> Option<Comparison> {
-        use Binary::{Fadd, Fdiv, Feq, Fge, Fgt, Fle, Flt, Fmax, Fmin, Fmul, Fne, Fsub};
-        Some(match self {
-            Binary::Eq => Comparison::Eq,
-            Binary::Ne => Comparison::Ne,
-            Binary::Lt | Binary::Ult => Comparison::Lt,
-            Binary::Le | Binary::Ule => Comparison::Le,
-            Binary::Gt | Binary::Ugt => Comparison::Gt,
-            Binary::Ge | Binary::Uge => Comparison::Ge,
-            Binary::Min | Binary::Max => return None,
-            Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Feq | Fne | Flt | Fle | Fgt | Fge => {
-                return None;
-            }
-        })
+        match self {
+            Binary::Integers(OfIntegers::Compare(op) | OfIntegers::CompareUnsigned(op)) => Some(op),
+            Binary::Integers(OfIntegers::Pick(_)) | Binary::Floats(_) => None,
+        }
     }
+}
 
-    /// Computes an operation of integers; truths are 1 and 0.
-    ///
-    /// # Panics
-    ///
-    /// If the operands are floats.
+impl OfIntegers {
+    /// Computes the operation; truths are 1 and 0.
     pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
         match self {
-            Binary::Min => a.min(b),
-            Binary::Max => a.max(b),
-            Binary::Eq => i64::from(a == b),
-            Binary::Ne => i64::from(a != b),
-            Binary::Lt => i64::from(a < b),
-            Binary::Le => i64::from(a <= b),
-            Binary::Gt => i64::from(a > b),
-            Binary::Ge => i64::from(a >= b),
-            Binary::Ult => i64::from(a.cast_unsigned() < b.cast_unsigned()),
-            Binary::Ule => i64::from(a.cast_unsigned() <= b.cast_unsigned()),
-            Binary::Ugt => i64::from(a.cast_unsigned() > b.cast_unsigned()),
-            Binary::Uge => i64::from(a.cast_unsigned() >= b.cast_unsigned()),
-            Binary::Fadd
-            | Binary::Fsub
-            | Binary::Fmul
-            | Binary::Fdiv
-            | Binary::Fmin
-            | Binary::Fmax
-            | Binary::Feq
-            | Binary::Fne
-            | Binary::Flt
-            | Binary::Fle
-            | Binary::Fgt
-            | Binary::Fge => unreachable!("{self:?} takes floats"),
+            OfIntegers::Pick(Extreme::Min) => a.min(b),
+            OfIntegers::Pick(Extreme::Max) => a.max(b),
+            OfIntegers::Compare(op) => holds(op, a, b).into(),
+            OfIntegers::CompareUnsigned(op) => {
+                holds(op, a.cast_unsigned(), b.cast_unsigned()).into()
+            }
         }
+    }
+}
+
+fn holds<T: Ord>(op: Comparison, a: T, b: T) -> bool {
+    match op {
+        Comparison::Eq => a == b,
+        Comparison::Ne => a != b,
+        Comparison::Lt => a < b,
+        Comparison::Le => a <= b,
+        Comparison::Gt => a > b,
+        Comparison::Ge => a >= b,
     }
 }
 

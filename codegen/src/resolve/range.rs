@@ -8,7 +8,7 @@ use abi_spec::Scalar;
 
 use super::operator::{Division, Exact};
 use crate::declaration::Comparison;
-pub(crate) use terms::Leaves;
+pub(crate) use terms::TermRanges;
 
 /// The numbers from `least` to `most`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

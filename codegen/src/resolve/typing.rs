@@ -8,7 +8,7 @@ use super::fits::{check_extent, check_number};
 use super::ids::ValueId;
 use super::named::{self, Symbol};
 use super::names::{Meaning, Names};
-use super::operator::{self, Arithmetic, Division, Exact, Unary};
+use super::operator::{self, Arithmetic, Binary, Division, Exact, Unary};
 use super::term::{Node, OfGlobal, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
@@ -197,7 +197,7 @@ impl Names<'_> {
         match op {
             Arithmetic::Exact(op) => exact(expr, op, operands),
             Arithmetic::Total(op) => {
-                if let (Some(a), Some(b)) = constants {
+                if let (Binary::Integers(op), (Some(a), Some(b))) = (op, constants) {
                     return Ok(Term::int(op.fold(a, b)));
                 }
                 Ok(Term::new(kind, Node::Binary(op, operands.into())))

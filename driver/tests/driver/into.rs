@@ -172,7 +172,7 @@ fn forms_and_backends_without_a_module_refuse_one() {
     for backend in [BackendName::Cranelift, BackendName::C] {
         for form in [Form::Native, Form::Bitcode, Form::Object, Form::Shared] {
             let error = into(backend, b"", form).emit(&library(TWICE)).unwrap_err();
-            let expected = format!("backend {backend}: only llvm and mlir add to a module");
+            let expected = format!("backend {backend}: it adds to no module; llvm and mlir do");
             assert_eq!(error.to_string(), expected);
         }
     }
@@ -223,7 +223,7 @@ fn the_command_line_reads_a_file() {
         ),
         (
             "--backend c --emit native --into mine.ll".into(),
-            "error: backend c: only llvm and mlir add to a module\n",
+            "error: backend c: it adds to no module; llvm and mlir do\n",
         ),
         (
             "--emit ir --into mine.ll".into(),

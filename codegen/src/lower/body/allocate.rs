@@ -52,9 +52,7 @@ pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
     let args = [site, record, extents, devices, tensors];
     let status = c.e.routine_value(Routine::Allocate, &args);
     let failed = c.e.b.compare_const(Cond::Ne, status, 0);
-    let (fail, next) = (c.e.b.cold_block("not_allocated"), c.e.b.block("next"));
-    c.e.b.branch(failed, fail, next);
-    c.e.b.switch_to(fail);
+    let next = c.e.b.enter_cold_if(failed, "not_allocated");
     c.e.frame.disown(count);
     c.e.exit(Some(status));
     c.e.own(count);
@@ -73,7 +71,7 @@ pub(super) fn lend(c: &mut Checker<'_, '_>) {
     let outputs: Vec<OutputId> = c.e.function.results().map(|(output, _)| output).collect();
     plan(c, &outputs);
     let Planned { dtypes, extents, devices } = planned(c, &outputs);
-    let (site, tensors) = (c.exits.here(&mut c.e), before_use(c.e.result));
+    let (site, tensors) = (c.exits.here(&mut c.e), before_use(c.e.interface.result));
     let record = outputs_record(c, &outputs, &dtypes);
     let args = [site, record, extents, devices, tensors];
     let status = c.e.routine_value(Routine::TorchAllocate, &args);

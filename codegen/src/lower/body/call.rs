@@ -17,7 +17,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::callee::callee_variable;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
-use crate::lower::value::{cache, constant_bytes, safe_call};
+use crate::lower::value::{cache, constant_bytes, safe_call, write_none};
 use crate::resolve::body::{
     Address, Callee, Kernel, KernelCall, KernelResult, PackedCall, Received,
 };
@@ -134,9 +134,7 @@ fn yielded_scalar(c: &mut Checker<'_, '_>, value: ValueId, yielded: Value) {
 fn check_status(c: &mut Checker<'_, '_>, call: &KernelCall<'_>, status: Value) {
     c.e.b.hint(status, "status");
     let failed = c.e.b.compare_const(Cond::Ne, status, 0);
-    let (fail, next) = (c.e.b.cold_block("failed"), c.e.b.block("next"));
-    c.e.b.branch(failed, fail, next);
-    c.e.b.switch_to(fail);
+    let next = c.e.b.enter_cold_if(failed, "failed");
     let fault = status_fault(call);
     let status = c.e.b.convert(Convert::Sext, status, Type::I64);
     let raised = c.exits.fail_at(&mut c.e, &fault, &[status]);
@@ -290,13 +288,10 @@ fn look_up_named(c: &mut Checker<'_, '_>, name: &str, cache: Value) -> Value {
 /// Leaves with the callee's error unless the status is 0.
 fn check_call(c: &mut Checker<'_, '_>, call: &PackedCall<'_>, status: Value, slot: Option<Value>) {
     let failed = c.e.b.compare_const(Cond::Ne, status, 0);
-    let (fail, next) = (c.e.b.cold_block("failed"), c.e.b.block("next"));
-    c.e.b.branch(failed, fail, next);
-    c.e.b.switch_to(fail);
+    let next = c.e.b.enter_cold_if(failed, "failed");
     // A callee that fails may leave any bits in the result slot. They must not be released, so None is stored.
     if let Some(slot) = slot {
-        let none = c.e.b.i64(0);
-        crate::lower::value::write_any(&mut c.e.b, slot, abi_spec::TypeIndex::NONE, none);
+        write_none(&mut c.e.b, slot);
     }
     let fault = call_fault(c, call);
     let status = c.e.b.convert(Convert::Sext, status, Type::I64);

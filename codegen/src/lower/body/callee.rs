@@ -51,9 +51,7 @@ fn require_function(c: &mut Checker<'_, '_>, value: ValueId, function: Value) {
     }
     let path = c.e.function.values[value].path.clone();
     let some = c.e.b.compare_const(Cond::Ne, function, 0);
-    let (missing, next) = (c.e.b.cold_block("no_function"), c.e.b.block("next"));
-    c.e.b.branch(some, next, missing);
-    c.e.b.switch_to(missing);
+    let next = c.e.b.enter_cold_unless(some, "no_function");
     let raised = c.exits.fail_at(&mut c.e, &Failed::of(Complaint::NoFunction, &path), &[]);
     c.e.exit(Some(raised));
     c.e.b.switch_to(next);

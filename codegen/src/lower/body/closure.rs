@@ -17,7 +17,7 @@ use crate::lower::emitter::value::element;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::KEEPER;
-use crate::lower::value::{constant_bytes, safe_call};
+use crate::lower::value::{constant_bytes, copy_any, safe_call};
 use crate::resolve::captured::CaptureSource;
 use crate::resolve::ids::ValueId;
 use crate::resolve::launch::MAP_SIZE;
@@ -38,10 +38,10 @@ pub(super) fn make_closure(w: &mut BodyEmitter<'_, '_>, index: usize) -> Value {
     let keeper = keep_code(&mut w.c);
     let count = 1 + given.len() + usize::from(kept.is_some());
     let area = w.c.e.area(count);
-    packed::copy_words(&mut w.c, keeper, area, 0);
+    copy_any(&mut w.c.e.b, (keeper, 0), (area, 0));
     for (at, made) in made.into_iter().enumerate() {
         match made {
-            Made::Owned(bytes) => packed::copy_words(&mut w.c, bytes, area, element(at)),
+            Made::Owned(bytes) => copy_any(&mut w.c.e.b, (bytes, 0), (area, element(at))),
             Made::Plain(plain) => {
                 packed::pack(&mut w.c, plain, area, element(at));
                 packed::require_object(&mut w.c, plain, (area, element(at)), Complaint::Unheld);
@@ -49,7 +49,7 @@ pub(super) fn make_closure(w: &mut BodyEmitter<'_, '_>, index: usize) -> Value {
         }
     }
     if let Some(kept) = kept {
-        packed::copy_words(&mut w.c, kept, area, element(given.len()));
+        copy_any(&mut w.c.e.b, (kept, 0), (area, element(given.len())));
     }
     packed::make_with(&mut w.c, Routine::MakeArray, area, count, held);
     let name = symbol(w.closures, index);

@@ -8,7 +8,7 @@ use crate::lower::body::packed::{self, Made};
 use crate::lower::body::{BodyEmitter, closure};
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::constant_bytes;
+use crate::lower::value::{constant_bytes, copy_any};
 use crate::resolve::accepted::needs_object;
 use crate::resolve::body::{Packed, Plain};
 
@@ -21,7 +21,7 @@ pub(super) fn pack_all(w: &mut BodyEmitter<'_, '_>, all: &[Packed<'_>]) -> Value
         let at = index as i32 * ANY.size as i32;
         match made {
             Made::Plain(plain) => packed::pack(&mut w.c, plain, area, at),
-            Made::Owned(from) => packed::copy_words(&mut w.c, *from, area, at),
+            Made::Owned(from) => copy_any(&mut w.c.e.b, (*from, 0), (area, at)),
         }
     }
     area
@@ -31,7 +31,7 @@ pub(super) fn pack_all(w: &mut BodyEmitter<'_, '_>, all: &[Packed<'_>]) -> Value
 pub(super) fn pack_one(w: &mut BodyEmitter<'_, '_>, packed: &Packed<'_>, to: Value) {
     match make(w, packed) {
         Made::Plain(plain) => packed::pack(&mut w.c, plain, to, 0),
-        Made::Owned(from) => packed::copy_words(&mut w.c, from, to, 0),
+        Made::Owned(from) => copy_any(&mut w.c.e.b, (from, 0), (to, 0)),
     }
 }
 

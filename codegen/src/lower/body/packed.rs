@@ -43,14 +43,6 @@ pub(super) fn require_object(
     }
 }
 
-/// Copies the type index and the payload of a value.
-pub(super) fn copy_words(c: &mut Checker<'_, '_>, from: Value, to: Value, at: i32) {
-    for field in [any::TYPE_INDEX, any::PAYLOAD] {
-        let word = c.e.b.load(Type::I64, from, field.offset);
-        c.e.b.store(word, to, at + field.offset);
-    }
-}
-
 /// Emits the call of a routine that makes an object of `count` values.
 pub(super) fn make_with(
     c: &mut Checker<'_, '_>,

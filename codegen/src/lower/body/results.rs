@@ -11,7 +11,7 @@ use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::known::before_use;
 use crate::lower::emitter::output;
 use crate::lower::routines::Routine;
-use crate::lower::value::write_any;
+use crate::lower::value::{self, copy_any, write_any};
 use crate::resolve::accepted::{may_be_object, result_index};
 use crate::resolve::body::{Kernel, KernelCall, Packed, Received, Returned};
 use crate::resolve::c_type::ResultConvention;
@@ -61,9 +61,8 @@ pub(super) fn cannot_fail(call: &KernelCall<'_>) -> bool {
 
 /// Writes None as the result, if the function has a place for it.
 pub(super) fn write_none(c: &mut Checker<'_, '_>) {
-    if let Some(result) = c.e.result {
-        let zero = c.e.b.i64(0);
-        write_any(&mut c.e.b, result, TypeIndex::NONE, zero);
+    if let Some(result) = c.e.interface.result {
+        value::write_none(&mut c.e.b, result);
     }
 }
 
@@ -86,7 +85,7 @@ fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
         stored::require_int64(c, value);
     }
     c.e.release_beyond(0);
-    let result = before_use(c.e.result);
+    let result = before_use(c.e.interface.result);
     write_any(&mut c.e.b, result, result_index(scalar), value);
     succeed(c);
 }
@@ -94,7 +93,7 @@ fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
 /// Emits the return of the tensors of the signature, which are the first values that the frame owns.
 fn return_outputs(c: &mut Checker<'_, '_>) {
     let results: Vec<OutputId> = c.e.function.results().map(|(output, _)| output).collect();
-    let result = before_use(c.e.result);
+    let result = before_use(c.e.interface.result);
     if let [output] = results[..] {
         let object = output::object(&c.e, output);
         c.e.release_beyond(1);
@@ -164,11 +163,8 @@ fn return_packed<'a>(
 fn hand_over(c: &mut Checker<'_, '_>, at: Value) {
     c.e.frame.disown(1);
     c.e.release_beyond(0);
-    let result = before_use(c.e.result);
-    for field in [any::TYPE_INDEX, any::PAYLOAD] {
-        let word = c.e.b.load(Type::I64, at, field.offset);
-        c.e.b.store(word, result, field.offset);
-    }
+    let result = before_use(c.e.interface.result);
+    copy_any(&mut c.e.b, (at, 0), (result, 0));
     succeed(c);
 }
 

@@ -69,9 +69,7 @@ pub(super) fn widen(c: &mut Checker<'_, '_>, scalar: Scalar, native: Value) -> V
 /// Leaves with an error if a `uint64` of a result, an `I64`, is above the only integer type of the FFI.
 pub(super) fn require_int64(c: &mut Checker<'_, '_>, value: Value) {
     let too_large = c.e.b.compare_const(Cond::Slt, value, 0);
-    let (fail, next) = (c.e.b.cold_block("too_large"), c.e.b.block("next"));
-    c.e.b.branch(too_large, fail, next);
-    c.e.b.switch_to(fail);
+    let next = c.e.b.enter_cold_if(too_large, "too_large");
     let raised = c.exits.fail_at(&mut c.e, &Failed::of(Complaint::ResultRange, ""), &[value]);
     c.e.exit(Some(raised));
     c.e.b.switch_to(next);

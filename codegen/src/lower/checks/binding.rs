@@ -36,26 +36,25 @@ pub(super) fn check_number(c: &mut Checker<'_, '_>, found: &Found, rule: &Rule) 
         Rule::Any => sign(c, found),
         Rule::Symbol(symbol) => check_symbol(c, *symbol, found),
         Rule::Equal { term, text, uncertain } => compare(c, found, term, text, uncertain),
-        Rule::Solve { symbol, text, linear } => match c.e.known.symbol(*symbol) {
-            SymbolState::Maybe(known, origin) => {
-                sign(c, found);
-                compare_or_solve(c, *symbol, [known, origin], found, (linear, text));
+        Rule::Solve { symbol, text, linear } => {
+            sign(c, found);
+            match c.e.known.symbol(*symbol) {
+                SymbolState::Maybe(known, origin) => {
+                    compare_or_solve(c, *symbol, [known, origin], found, (linear, text));
+                }
+                // The value of the expression is compared. Solving the expression would divide by a coefficient that
+                // may be 0.
+                SymbolState::Bound(..) => {
+                    let expected = terms::eval(c, &linear.term);
+                    expect(c, found, (Is::Solve, text), (expected, Origin::UNNAMED));
+                    require_equal(c, found, expected, found.counts);
+                }
+                SymbolState::Unbound => {
+                    let solved = solve(c, *symbol, found, (linear, text), found.counts);
+                    bind(c, *symbol, solved, found.counts, place::UNNAMED);
+                }
             }
-            // The value of the expression is compared. Solving the expression would divide by a coefficient that
-            // may be 0.
-            SymbolState::Bound(known, _) => {
-                sign(c, found);
-                debug_assert_eq!(c.e.known.symbol(*symbol).value(), Some(known));
-                let expected = terms::eval(c, &linear.term);
-                expect(c, found, (Is::Solve, text), (expected, Origin::UNNAMED));
-                require_equal(c, found, expected, found.counts);
-            }
-            SymbolState::Unbound => {
-                sign(c, found);
-                let solved = solve(c, *symbol, found, (linear, text), found.counts);
-                bind(c, *symbol, solved, found.counts, place::UNNAMED);
-            }
-        },
+        }
     }
 }
 
@@ -329,13 +328,7 @@ fn settled(
     (value, dim): (ValueId, usize),
     linear: &Linear,
 ) -> Value {
-    let is_settled = match c.e.known.mask(value) {
-        None => bound,
-        Some(there) => {
-            let absent = c.e.b.not(there);
-            c.e.b.or(bound, absent)
-        }
-    };
+    let is_settled = c.e.or_absent(value, bound);
     let (unbound, next) = (c.e.b.cold_block("unbound"), c.e.b.block("next"));
     let settled = scope::carried(c, next, symbol, "");
     c.e.b.branch(is_settled, (next, [known]), unbound);

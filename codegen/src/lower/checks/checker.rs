@@ -198,27 +198,24 @@ impl Checker<'_, '_> {
     }
 
     /// Emits the body of a loop.
-    pub(super) fn in_loop<T>(&mut self, turn: Turn, body: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn in_loop(&mut self, turn: Turn, body: impl FnOnce(&mut Self)) {
         self.exits.begin_loop(turn);
-        let value = body(self);
+        body(self);
         self.exits.end_loop();
-        value
     }
 
     /// Emits the checks of the current tensor of a run.
-    pub(super) fn in_run<T>(&mut self, run: Run, body: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn in_run(&mut self, run: Run, body: impl FnOnce(&mut Self)) {
         self.exits.set_run(Some(run));
-        let value = body(self);
+        body(self);
         self.exits.set_run(None);
-        value
     }
 
     /// Emits checks that branch to `other` instead of exits.
-    pub(super) fn or_other<T>(&mut self, other: Block, body: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn or_other(&mut self, other: Block, body: impl FnOnce(&mut Self)) {
         let outer = self.exits.set_other(Some(other));
-        let value = body(self);
+        body(self);
         self.exits.set_other(outer);
-        value
     }
 
     /// Emits checks that apply only if a condition holds, besides the conditions of the code around them.

@@ -78,7 +78,7 @@ fn hold(c: &mut Checker<'_, '_>, element: Value, slot: Value, late: bool) {
         let index = c.e.b.load(Type::I32, slot, any::TYPE_INDEX.offset);
         (index, c.e.b.load(Type::Ptr, slot, any::PAYLOAD.offset))
     });
-    copy_any(&mut c.e.b, element, slot, 0);
+    copy_any(&mut c.e.b, (element, 0), (slot, 0));
     let index = c.e.b.load(Type::I32, slot, any::TYPE_INDEX.offset);
     let is_object = c.e.b.is_object(index);
     c.e.b.if_then(is_object, |b| {

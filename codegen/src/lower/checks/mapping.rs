@@ -10,12 +10,12 @@ use abi_spec::layout::{ANY, any, object};
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::checks::registry::{self, Global};
+use crate::lower::checks::registry::RegistryFunction;
 use crate::lower::checks::scope::{self, require_nothing};
 use crate::lower::checks::steps;
-use crate::lower::emitter::frame::{Held, clear_any, release_held};
+use crate::lower::emitter::frame::{Held, release_held};
 use crate::lower::failure::Turn;
-use crate::lower::value::AnyWords;
+use crate::lower::value::{AnyWords, write_none};
 use crate::resolve::accepted::{self, accepted};
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::Step;
@@ -30,7 +30,7 @@ const MOVE_ON: i64 = 2;
 /// A loop over the entries.
 struct Entries<'a> {
     steps: &'a [Step<'a>],
-    iterator: Global,
+    iterator: RegistryFunction,
     /// Number of entries.
     size: Value,
     /// Key and value, each with the address of its slot; `None` if it is not fetched.
@@ -55,13 +55,13 @@ pub(super) fn mapping<'a>(c: &mut Checker<'a, '_>, value: ValueId, steps: &'a [S
     let outside = c.e.mark_where_there(value);
     let outer = c.e.frame.held.len();
     let (is_map, mapping) = mapping_words(c, value);
-    let counter = registry::global(c, is_map, SIZE, outer);
-    let counted = registry::call_global(c, counter, mapping, None, outer);
+    let counter = RegistryFunction::get(c, is_map, SIZE, outer);
+    let counted = counter.call(c, mapping, None);
     let size = c.e.b.load(Type::I64, counted, any::PAYLOAD.offset);
     let some = c.e.b.compare_const(Cond::Ne, size, 0);
     c.e.b.go_unless(some, after, &nothing);
-    let maker = registry::global(c, is_map, ITERATOR, outer);
-    let made = registry::call_global(c, maker, mapping, None, outer);
+    let maker = RegistryFunction::get(c, is_map, ITERATOR, outer);
+    let made = maker.call(c, mapping, None);
     let object = c.e.b.load(Type::Ptr, made, any::PAYLOAD.offset);
     let iterator = maker.made(object);
     let parts = parts(c, value, steps);
@@ -94,7 +94,7 @@ fn parts(
         |child| opens(child).any(|step| !require_nothing(values, std::slice::from_ref(step)));
     [children[0], children[1]].map(|child| {
         let slot = c.e.b.stack_slot(ANY.size, ANY.align);
-        clear_any(&mut c.e.b, slot);
+        write_none(&mut c.e.b, slot);
         c.e.known.set_address(child, Some(slot));
         (child, wanted(child).then_some(slot))
     })
@@ -162,8 +162,7 @@ fn entry<'a>(c: &mut Checker<'a, '_>, entries: &Entries<'a>) {
 /// Emits a call of the iterator; returns the address of its result.
 fn ask(c: &mut Checker<'_, '_>, entries: &Entries<'_>, what: i64, wanted: Option<Value>) -> Value {
     let (head, payload) = (c.e.b.i64(TypeIndex::INT.0.into()), c.e.b.i64(what));
-    let number = AnyWords { head, payload };
-    registry::call_global(c, entries.iterator, number, wanted, entries.outer)
+    entries.iterator.call(c, AnyWords { head, payload }, wanted)
 }
 
 /// Returns true if a checked value may be an object, which must be released.

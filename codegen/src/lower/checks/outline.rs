@@ -70,12 +70,12 @@ pub(super) fn outlined_tensor(c: &mut Checker<'_, '_>, value: ValueId) -> Option
     }
     let (address, subject) = (c.e.any_address(value), c.exits.subject(&mut c.e, value));
     let dl = c.e.routine_value(Routine::CheckHeader, &[address, subject]);
-    require_raised(c, dl);
+    leave_if_null(c, dl);
     Some(dl)
 }
 
 /// Leaves if `address` is NULL: the routine that has returned it has raised the error.
-fn require_raised(c: &mut Checker<'_, '_>, address: Value) {
+fn leave_if_null(c: &mut Checker<'_, '_>, address: Value) {
     let raised = c.exits.raised(&mut c.e);
     c.checks.or_go_to(raised).non_null(&mut c.e.b, address);
 }

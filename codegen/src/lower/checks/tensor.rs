@@ -206,9 +206,7 @@ pub(in crate::lower) fn same_device(c: &mut Checker<'_, '_>, value: ValueId, dev
 /// compares the tensor with all tensors so far.
 fn same_device_or_type(c: &mut Checker<'_, '_>, value: ValueId, word: Value, first: Value) {
     let same = c.e.b.eq(word, first);
-    let (slow, next) = (c.e.b.cold_block("devices"), c.e.b.block("next"));
-    c.e.b.branch(same, next, slow);
-    c.e.b.switch_to(slow);
+    let next = c.e.b.enter_cold_unless(same, "devices");
     let tensors = c.devices.tensors.clone();
     let table = c.e.b.stack_slot(16 * tensors.len() as u32, 8);
     for (at, &tensor) in tensors.iter().enumerate() {

@@ -29,7 +29,8 @@ pub(super) fn view(c: &mut Checker<'_, '_>, value: ValueId, tensor: &Tensor) {
     let told = asks_leading.then(|| c.e.b.block_param(next, Type::I64, Hint::default()));
     let mut args = own.clone();
     args.extend(told.map(|_| c.e.b.i64(1)));
-    let passes = is_own_view(c, ndim, tensor);
+    let is_own = c.e.b.compare_const(Cond::Eq, ndim, tensor.shape.dims().len() as i64);
+    let passes = c.e.or_absent(value, is_own);
     c.e.b.branch(passes, Target { block: next, args }, leading);
     c.e.b.switch_to(leading);
     c.without_dominating(|c| {
@@ -68,15 +69,6 @@ pub(super) fn fill_view(c: &mut Checker<'_, '_>, value: ValueId) {
     c.without_dominating(|c| c.e.tensor(value).look_at_leading());
     c.e.b.jump(next, &[]);
     c.e.b.switch_to(next);
-}
-
-/// Returns a `Bool`: true if a tensor has as many dims as are declared, or is absent.
-fn is_own_view(c: &mut Checker<'_, '_>, ndim: Value, tensor: &Tensor) -> Value {
-    let dims = tensor.shape.dims().len() as i64;
-    let same = c.e.b.compare_const(Cond::Eq, ndim, dims);
-    let Some(mask) = c.checks.mask else { return same };
-    let absent = c.e.b.not(mask);
-    c.e.b.or(same, absent)
 }
 
 /// Checks that the leading dims of a tensor are one dim in memory.

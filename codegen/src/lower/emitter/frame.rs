@@ -7,7 +7,7 @@ use abi_spec::{TypeIndex, runtime};
 use crate::ir::{Block, Builder, Cond, Type, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::routines::Routine;
-use crate::lower::value::write_any;
+use crate::lower::value::write_none;
 
 /// Largest number of predecessors of an exit block. The time to compute dominators grows with it, and with the distance
 /// between the predecessors.
@@ -126,8 +126,7 @@ impl Emitter<'_, '_> {
     /// Makes one more value owned and initializes it to None. Returns its address.
     pub(crate) fn own_none(&mut self) -> Value {
         let slot = self.own(1);
-        let zero = self.b.i64(0);
-        write_any(&mut self.b, slot, TypeIndex::NONE, zero);
+        write_none(&mut self.b, slot);
         slot
     }
 
@@ -182,9 +181,7 @@ impl Emitter<'_, '_> {
     /// Leaves with the error that a routine has raised unless the status is 0. `label` names the cold block.
     pub(crate) fn exit_unless_zero(&mut self, status: Value, label: &'static str) {
         let failed = self.b.compare_const(Cond::Ne, status, 0);
-        let (fail, next) = (self.b.cold_block(label), self.b.block("next"));
-        self.b.branch(failed, fail, next);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_if(failed, label);
         self.exit(Some(status));
         self.b.switch_to(next);
     }
@@ -235,11 +232,4 @@ pub(crate) fn release_held(b: &mut Builder<'_>, held: &[Held]) {
             }
         }
     }
-}
-
-/// Emits stores that make a `TVMFFIAny` None.
-pub(crate) fn clear_any(b: &mut Builder<'_>, value: Value) {
-    let none = b.i64(TypeIndex::NONE.0.into());
-    b.store(none, value, any::TYPE_INDEX.offset);
-    b.store(none, value, any::PAYLOAD.offset);
 }

@@ -37,6 +37,13 @@ impl Emitter<'_, '_> {
         self.known.mask(value).unwrap_or_else(|| self.b.constant(Type::Bool, 1))
     }
 
+    /// Returns a `Bool`: true if a condition holds or a value is absent.
+    pub(crate) fn or_absent(&mut self, value: ValueId, holds: Value) -> Value {
+        let Some(mask) = self.known.mask(value) else { return holds };
+        let absent = self.b.not(mask);
+        self.b.or(holds, absent)
+    }
+
     /// Selects an address from which `size` bytes can be read: `address`, or the address of zeros if the value is
     /// absent.
     pub(crate) fn readable(&mut self, value: ValueId, address: Value, size: usize) -> Value {

@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
             Source::Context => (self.b.param(0), 0),
             Source::Argument(index) | Source::Rest(index) => match self.known.address(value) {
                 Some(place) => (place, 0),
-                None => (before_use(self.args), index as i32 * ANY.size as i32),
+                None => (before_use(self.interface.args), index as i32 * ANY.size as i32),
             },
             Source::Element { of, index } => {
                 (self.known.value(of).elements(), index as i32 * ANY.size as i32)
@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
     /// arguments, a register that all exits share; any other value is element 0 of an array at its own address.
     pub(crate) fn any_in(&mut self, value: ValueId) -> (Value, i64) {
         match self.address_of(value) {
-            (base, offset) if Some(base) == self.args => {
+            (base, offset) if Some(base) == self.interface.args => {
                 (base, i64::from(offset) / i64::from(ANY.size))
             }
             _ => (self.any_address(value), 0),
@@ -91,7 +91,7 @@ impl Emitter<'_, '_> {
     /// Returns the number of arguments, defaults included.
     pub(crate) fn num_args(&mut self) -> Value {
         let declared = self.function.declared.signature.required();
-        self.num_args.unwrap_or_else(|| self.b.i32(declared as i32))
+        self.interface.num_args.unwrap_or_else(|| self.b.i32(declared as i32))
     }
 
     /// Loads `value[dim]` of a shape of fixed rank.

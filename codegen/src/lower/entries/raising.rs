@@ -1,28 +1,24 @@
 //! Errors that entries raise themselves, before the wrapper is called or after it has returned.
 
-use crate::ir::{Builder, Linkage, Value};
-use crate::lower::failure::records::{self, Records};
+use crate::ir::{Builder, Value};
+use crate::lower::failure::records::{self, Reporter};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 
 /// The largest number of values of a message.
 const MOST_VALUES: u32 = 2;
 
-/// The function that messages name, and where records go.
+/// The function that messages name, and what they are passed in.
 pub(super) struct Raising<'m> {
-    /// The offset of the record of the function.
-    pub(super) host: u32,
-    pub(super) records: &'m mut Records,
-    /// The linkage of routines.
-    pub(super) linkage: Linkage,
+    pub(super) reporter: Reporter<'m>,
     /// The address of the values of a message; none before the first.
     values: Option<Value>,
 }
 
 impl<'m> Raising<'m> {
     /// Builds one that has raised nothing.
-    pub(super) fn new((host, records): (u32, &'m mut Records), linkage: Linkage) -> Self {
-        Raising { host, records, linkage, values: None }
+    pub(super) fn new(reporter: Reporter<'m>) -> Self {
+        Raising { reporter, values: None }
     }
 
     /// Emits the call that raises a failure, with [`MOST_VALUES`] at most; returns the status.
@@ -37,15 +33,15 @@ impl<'m> Raising<'m> {
         for (at, &value) in values.iter().enumerate() {
             b.store(value, list, 8 * at as i32);
         }
-        let site = failed.add(self.records, self.host);
+        let site = failed.add(self.reporter.records, self.reporter.record);
         let site = records::address(b, site);
-        let fail = Routine::FailAt.declare(b.module, self.linkage);
+        let fail = Routine::FailAt.declare(b.module, self.reporter.linkage);
         b.call_value(fail, &[site, list])
     }
 
     /// Emits a call of a routine.
     pub(super) fn call(&self, b: &mut Builder<'_>, routine: Routine, args: &[Value]) {
-        routine.call(b, self.linkage, args);
+        routine.call(b, self.reporter.linkage, args);
     }
 
     /// Emits a call of a routine; returns its result.
@@ -55,7 +51,7 @@ impl<'m> Raising<'m> {
         routine: Routine,
         args: &[Value],
     ) -> Value {
-        let symbol = routine.declare(b.module, self.linkage);
+        let symbol = routine.declare(b.module, self.reporter.linkage);
         b.call_value(symbol, args)
     }
 }

@@ -11,11 +11,11 @@ use crate::ir::{
     Block, Builder, Cond, Convert, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::Records;
+use crate::lower::failure::records::Reporter;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::{AnyWords, safe_call, write_any};
+use crate::lower::value::{AnyWords, safe_call, write_any, write_none, write_words};
 use crate::resolve::c_type::{CType, abi_type};
 use crate::resolve::external::{CForm, CResult, External, ExternalParam};
 
@@ -35,16 +35,11 @@ struct Stub<'m> {
 
 /// Adds the caller stub of a function. The stub returns the status of the wrapper, or -1 once it has raised an error of
 /// its own.
-pub(crate) fn stub(
-    module: &mut Module,
-    external: &External<'_>,
-    (host, records): (u32, &mut Records),
-    linkage: Linkage,
-) {
+pub(crate) fn stub(module: &mut Module, external: &External<'_>, reporter: Reporter<'_>) {
     let name = &external.declared.signature.name;
     let kind = SymbolKind::Function(safe_call());
     let function = module.declare(&function_symbol(name), Linkage::Export, kind);
-    let mut s = start(module, external, (host, records), linkage);
+    let mut s = start(module, external, reporter);
     let status = s.b.block_param(s.leave, Type::I32, "status");
     let mut next = 0;
     let args = s.slots(external.params.len() as u32);
@@ -53,7 +48,7 @@ pub(crate) fn stub(
         let given: Vec<Value> = (next..next + count).map(|at| s.b.param(at)).collect();
         next += count;
         let words = s.argument(param, &given);
-        s.write(words, args, index as i32 * ANY.size as i32);
+        write_words(&mut s.b, words, args, index as i32 * ANY.size as i32);
     }
     let result = s.call(function, args, external.params.len());
     let to = external.result.ty().map(|_| s.b.param(next));
@@ -66,12 +61,7 @@ pub(crate) fn stub(
 }
 
 /// Begins a stub: declares it and initializes its slots to None.
-fn start<'m>(
-    module: &'m mut Module,
-    external: &External<'_>,
-    (host, records): (u32, &'m mut Records),
-    linkage: Linkage,
-) -> Stub<'m> {
+fn start<'m>(module: &'m mut Module, external: &External<'_>, reporter: Reporter<'m>) -> Stub<'m> {
     let given = external.params.iter().flat_map(|param| param.types());
     let types = given.map(|(_, ty)| ty).chain(external.result.ty());
     // The signature does not say that narrow integers are extended, since not all callers extend them.
@@ -87,7 +77,7 @@ fn start<'m>(
         let at = b.ptr_offset(made, (index * ANY.size).into());
         write_any(&mut b, at, TypeIndex::NONE, none);
     }
-    let raising = Raising::new((host, records), linkage);
+    let raising = Raising::new(reporter);
     Stub { b, raising, made, used: 0, room, leave }
 }
 
@@ -95,8 +85,7 @@ impl Stub<'_> {
     /// Calls the wrapper. Returns the address of its result.
     fn call(&mut self, function: Symbol, args: Value, count: usize) -> Value {
         let result = self.slots(1);
-        let none = self.b.i64(0);
-        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        write_none(&mut self.b, result);
         let (handle, count) = (self.b.null(), self.b.i32(count as i32));
         let status = self.b.call_value(function, &[handle, args, count, result]);
         self.go_on(status);
@@ -131,14 +120,14 @@ impl Stub<'_> {
             CResult::None => {}
             CResult::Any => {
                 let words = self.read(result);
-                self.write(words, to, 0);
+                write_words(&mut self.b, words, to, 0);
             }
             CResult::Scalar(scalar) => {
                 let ty = abi_type(scalar).ty;
                 let at = any::PAYLOAD.offset;
                 let native = if scalar.is_float() {
                     let wide = self.b.load(Type::F64, result, at);
-                    self.b.round(wide, scalar, self.raising.linkage)
+                    self.b.round(wide, scalar, self.raising.reporter.linkage)
                 } else if matches!(ty, Type::I64 | Type::Ptr) {
                     self.b.load(ty, result, at)
                 } else {
@@ -155,12 +144,6 @@ impl Stub<'_> {
         let head = self.b.load(Type::I64, from, any::TYPE_INDEX.offset);
         let payload = self.b.load(Type::I64, from, any::PAYLOAD.offset);
         AnyWords { head, payload }
-    }
-
-    /// Stores a `TVMFFIAny` at offset `at`.
-    fn write(&mut self, words: AnyWords, to: Value, at: i32) {
-        self.b.store(words.head, to, at + any::TYPE_INDEX.offset);
-        self.b.store(words.payload, to, at + any::PAYLOAD.offset);
     }
 
     /// Returns the address of a new array of values.
@@ -191,9 +174,7 @@ impl Stub<'_> {
 
     /// Raises a complaint about a parameter unless a condition holds.
     fn require(&mut self, ok: Value, complaint: Complaint, subject: String, values: &[Value]) {
-        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
-        self.b.branch(ok, next, fail);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_unless(ok, "refused");
         self.fail(&Failed::of(complaint, &subject), values);
         self.b.switch_to(next);
     }

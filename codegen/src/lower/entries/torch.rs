@@ -18,18 +18,18 @@ use crate::ir::{
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::{self, Records};
+use crate::lower::failure::records::{self, Reporter};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_SIZE, PLACE_STREAM};
 use crate::lower::routines::torch::form;
 use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, allocator_symbol};
-use crate::lower::value::{constant_bytes, safe_call, write_any};
+use crate::lower::value::{constant_bytes, safe_call, write_any, write_none};
 use crate::resolve::torch::{ResultForm, TorchOperator, TorchResult, TorchType};
 
 /// A kernel under construction.
-struct Kernel<'m, 'a> {
+struct OperatorKernel<'m, 'a> {
     b: Builder<'m>,
     operator: &'m TorchOperator<'a>,
     raising: Raising<'m>,
@@ -68,8 +68,7 @@ struct Input {
 pub(crate) fn kernel(
     module: &mut Module,
     operator: &TorchOperator<'_>,
-    host: (u32, &mut Records),
-    linkage: Linkage,
+    reporter: Reporter<'_>,
 ) -> Symbol {
     let kind = SymbolKind::Function(safe_call());
     let entry = operator.entry();
@@ -77,7 +76,7 @@ pub(crate) fn kernel(
     let callee = module.declare(&callee, entry_linkage(entry), kind.clone());
     let allocator = (operator.outputs > 0)
         .then(|| module.declare(&allocator_symbol(operator.name), Linkage::Local, kind));
-    let mut k = start(module, operator, host, linkage);
+    let mut k = start(module, operator, reporter);
     k.count();
     let inputs = k.take();
     let arguments = operator.args.iter().enumerate();
@@ -100,9 +99,8 @@ pub(crate) fn kernel(
 fn start<'m, 'a>(
     module: &'m mut Module,
     operator: &'m TorchOperator<'a>,
-    host: (u32, &'m mut Records),
-    linkage: Linkage,
-) -> Kernel<'m, 'a> {
+    reporter: Reporter<'m>,
+) -> OperatorKernel<'m, 'a> {
     let signature = Signature::new(&[Type::Ptr, Type::I64, Type::I64], None);
     let name = format!("tvm_ffi_codegen.operator.{}", operator.name);
     let mut b = Builder::function(module, &name, Linkage::Local, signature);
@@ -120,9 +118,9 @@ fn start<'m, 'a>(
     let lent = b.stack_slot(LENT_SIZE * outputs.max(1), 8);
     let place = operator.devices.may_be_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
     let lent_allocator = operator.allocates.then(|| b.stack_slot(8, 8));
-    let raising = Raising::new(host, linkage);
+    let raising = Raising::new(reporter);
     let elsewhere = Vec::new();
-    Kernel {
+    OperatorKernel {
         b,
         operator,
         raising,
@@ -138,7 +136,7 @@ fn start<'m, 'a>(
     }
 }
 
-impl Kernel<'_, '_> {
+impl OperatorKernel<'_, '_> {
     /// Checks the numbers of inputs and outputs, which are those of the schema.
     fn count(&mut self) {
         let inputs = self.operator.inputs().count() as i64;
@@ -263,8 +261,7 @@ impl Kernel<'_, '_> {
     /// Calls the wrapper. Returns the address of its result.
     fn call(&mut self, callee: Symbol) -> Value {
         let result = self.b.stack_slot(ANY.size, ANY.align);
-        let none = self.b.i64(0);
-        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        write_none(&mut self.b, result);
         let count = self.operator.arguments() as i32;
         let (handle, count) = (self.b.null(), self.b.i32(count));
         let status = self.b.call_value(callee, &[handle, self.args, count, result]);
@@ -304,7 +301,7 @@ impl Kernel<'_, '_> {
         let optional = |answer: &ResultForm| if answer.optional { form::OPTIONAL } else { 0 };
         let forms = answers.iter().map(|answer| form_of(answer.given) | optional(answer));
         let forms = constant_bytes(&mut self.b, forms.collect());
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let (is_tuple, count) = (self.b.i32(is_tuple.into()), self.b.i64(answers.len() as i64));
         let args = [host, result, is_tuple, forms, count, self.stack];
         let status = self.routine_value(Routine::TorchGive, &args);
@@ -352,9 +349,7 @@ impl Kernel<'_, '_> {
 
     /// Raises a failure and jumps to `out` unless a condition holds.
     fn require(&mut self, ok: Value, failed: &Failed, values: &[Value], out: Block) {
-        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
-        self.b.branch(ok, next, fail);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_unless(ok, "refused");
         self.raising.raise(&mut self.b, failed, values);
         self.b.jump(out, &[]);
         self.b.switch_to(next);

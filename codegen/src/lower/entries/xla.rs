@@ -15,14 +15,14 @@ use crate::ir::{
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::{self, Records};
+use crate::lower::failure::records::{self, Reporter};
 use crate::lower::failure::site::Failed;
 use crate::lower::prologue::store_literal;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM};
 use crate::lower::routines::xla::{ABSENT, FOUND, LARGE, RAISED, dtypes, form};
-use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
+use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any, write_none};
 use crate::resolve::xla::{Attribute, Form, Handler, HandlerArgument, Stage};
 
 /// A handler under construction.
@@ -47,16 +47,11 @@ struct Handling<'m, 'a> {
 }
 
 /// Adds the handler of a function, and a function of the FFI that returns its address.
-pub(crate) fn handler(
-    module: &mut Module,
-    handler: &Handler<'_>,
-    (host, records): (u32, &mut Records),
-    linkage: Linkage,
-) {
+pub(crate) fn handler(module: &mut Module, handler: &Handler<'_>, reporter: Reporter<'_>) {
     let kind = SymbolKind::Function(safe_call());
     let symbol = entry_symbol(handler.name, handler.entry);
     let wrapper = module.declare(&symbol, entry_linkage(handler.entry), kind);
-    let mut h = start(module, handler, (host, records), linkage);
+    let mut h = start(module, handler, reporter);
     h.answer();
     let (callee, closure, given) = match handler.stage {
         Stage::Instantiate(given) => (wrapper, None, given),
@@ -92,8 +87,7 @@ pub(crate) fn handler(
 fn start<'m, 'a>(
     module: &'m mut Module,
     handler: &'m Handler<'a>,
-    (host, records): (u32, &'m mut Records),
-    linkage: Linkage,
+    reporter: Reporter<'m>,
 ) -> Handling<'m, 'a> {
     let signature = Signature::new(&[Type::Ptr], Some(Type::Ptr));
     let mut b = Builder::function(module, &handler.symbol, Linkage::Export, signature);
@@ -104,7 +98,7 @@ fn start<'m, 'a>(
     let args = b.stack_slot(ANY.size * handler.args.len().max(1) as u32, ANY.align);
     let is_elsewhere = handler.device != DeviceType::CPU;
     let place = is_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
-    let (raising, seen) = (Raising::new((host, records), linkage), b.i64(0));
+    let (raising, seen) = (Raising::new(reporter), b.i64(0));
     let lending = None;
     Handling { b, handler, raising, frame, args, place, lending, seen, leave, refuse }
 }
@@ -155,10 +149,9 @@ impl Handling<'_, '_> {
 
     /// Writes None to every argument, so that they can be released.
     fn clear(&mut self) {
-        let none = self.b.i64(0);
         for index in 0..self.handler.args.len() {
             let to = self.b.ptr_offset(self.args, index as i64 * i64::from(ANY.size));
-            write_any(&mut self.b, to, TypeIndex::NONE, none);
+            write_none(&mut self.b, to);
         }
     }
 
@@ -200,7 +193,7 @@ impl Handling<'_, '_> {
         let data = constant_bytes(&mut self.b, name.as_bytes().to_vec());
         let (len, number) = (self.b.i64(name.len() as i64), self.b.i32(number_of(form)));
         let to = self.b.ptr_offset(self.args, at.into());
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let args = [host, self.frame, data, len, number, to];
         let answer = self.routine_value(Routine::XlaAttribute, &args);
         let (other, next) = (self.b.block("other"), self.b.block("attribute"));
@@ -252,8 +245,7 @@ impl Handling<'_, '_> {
     /// result.
     fn call(&mut self, callee: Symbol, closure: Option<Value>, given: usize) -> Value {
         let result = self.b.stack_slot(ANY.size, ANY.align);
-        let none = self.b.i64(0);
-        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        write_none(&mut self.b, result);
         let handle = closure.unwrap_or_else(|| self.b.null());
         let count = self.b.i32(given as i32);
         let status = self.b.call_value(callee, &[handle, self.args, count, result]);
@@ -280,10 +272,8 @@ impl Handling<'_, '_> {
 
     /// Ends the handler unless an error of XLA is NULL.
     fn return_if_error(&mut self, error: Value) {
-        let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
         let is_error = self.b.compare_const(Cond::Ne, error, 0);
-        self.b.branch(is_error, failed, next);
-        self.b.switch_to(failed);
+        let next = self.b.enter_cold_if(is_error, "failed");
         self.b.ret(Some(error));
         self.b.switch_to(next);
     }
@@ -336,9 +326,7 @@ impl Handling<'_, '_> {
 
     /// Raises a complaint and jumps to `out` unless a condition holds.
     fn require(&mut self, ok: Value, complaint: Complaint, values: &[Value], out: Block) {
-        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
-        self.b.branch(ok, next, fail);
-        self.b.switch_to(fail);
+        let next = self.b.enter_cold_unless(ok, "refused");
         self.fail(&Failed::of(complaint, ""), values, out);
         self.b.switch_to(next);
     }

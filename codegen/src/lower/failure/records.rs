@@ -27,6 +27,23 @@ pub(crate) struct Records {
     printers: Vec<(u32, DataPrinter)>,
 }
 
+/// The record of a function, with what code needs to raise errors that name it.
+#[derive(Debug)]
+pub(crate) struct Reporter<'m> {
+    /// The offset of the record of the function.
+    pub(crate) record: u32,
+    pub(crate) records: &'m mut Records,
+    /// The linkage of routines.
+    pub(crate) linkage: Linkage,
+}
+
+impl Reporter<'_> {
+    /// Lends this to code for the same function that ends before it is used again.
+    pub(crate) fn lend(&mut self) -> Reporter<'_> {
+        Reporter { record: self.record, records: self.records, linkage: self.linkage }
+    }
+}
+
 impl Records {
     /// Creates a constant that has room for its [`Start`] only.
     pub(crate) fn new() -> Records {

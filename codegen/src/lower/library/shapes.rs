@@ -32,7 +32,7 @@ use crate::resolve::Resolved;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::linear::linear;
-use crate::resolve::operator::{Binary, Division, Exact};
+use crate::resolve::operator::{Binary, Division, Exact, Extreme, OfIntegers};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 use crate::resolve::term::{Node, Term};
 use crate::resolve::value::Source;
@@ -286,8 +286,12 @@ fn data(function: &Function<'_>, term: &Term) -> Value {
         }
         Node::Exact(Exact::Sub, operands, _) => of_two("-", operands),
         Node::Exact(Exact::Mul, operands, _) => of_two("*", operands),
-        Node::Binary(Binary::Min, operands) => of_two("min", operands),
-        Node::Binary(Binary::Max, operands) => of_two("max", operands),
+        Node::Binary(Binary::Integers(OfIntegers::Pick(Extreme::Min)), operands) => {
+            of_two("min", operands)
+        }
+        Node::Binary(Binary::Integers(OfIntegers::Pick(Extreme::Max)), operands) => {
+            of_two("max", operands)
+        }
         Node::Divide(Division::Div, operands, _) => of_two("/", operands),
         Node::Divide(Division::Rem, operands, _) => of_two("%", operands),
         Node::Divide(Division::CeilDiv, operands, _) => of_two("ceildiv", operands),

@@ -1,11 +1,11 @@
 //! The number of arguments, and defaults of arguments that the caller omits.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::{ANY, any};
+use abi_spec::layout::ANY;
 
 use crate::declaration::{Literal, Signature};
 use crate::ir::{Block, Builder, Cond, Hint, Type, Value};
-use crate::lower::value::{copy_any, write_text};
+use crate::lower::value::{AnyWords, copy_any, write_text, write_words};
 
 /// Checks the number of arguments. Returns their address and, unless every call has the same number, their number. Both
 /// include defaults.
@@ -58,9 +58,9 @@ fn fill_in(
         if let Some(default) = &param.default {
             store_literal(b, default, copy, at);
             let given = b.compare_const(Cond::Sgt, num_args, index as i64);
-            b.if_then(given, |b| copy_any(b, args, copy, at));
+            b.if_then(given, |b| copy_any(b, (args, at), (copy, at)));
         } else {
-            copy_any(b, args, copy, at);
+            copy_any(b, (args, at), (copy, at));
         }
     }
     let filled = b.i32(total as i32);
@@ -79,6 +79,5 @@ pub(crate) fn store_literal(b: &mut Builder<'_>, literal: &Literal, to: Value, a
         Literal::Str(text) => return write_text(b, text, to, at),
     };
     let head = b.i64(index.0.into());
-    b.store(head, to, at + any::TYPE_INDEX.offset);
-    b.store(payload, to, at + any::PAYLOAD.offset);
+    write_words(b, AnyWords { head, payload }, to, at);
 }

@@ -7,6 +7,7 @@ use crate::declaration::Literal;
 use crate::declaration::reserved::spelled;
 use crate::resolve::argument::Argument;
 use crate::resolve::ids::ValueId;
+use crate::resolve::operator::{Binary, OfFloats, OfIntegers};
 use crate::resolve::term::{Global, Kind, Node, OfGlobal, OfSeveral, OfTensor, Property, Term};
 
 /// Returns the name of an operator or a kind in lower case.
@@ -17,6 +18,20 @@ pub(super) fn word(of: impl Debug) -> String {
 /// Returns a text in quotes.
 pub(super) fn quoted(text: &str) -> String {
     Literal::Str(text.to_owned()).to_string()
+}
+
+/// Returns the name of an operator: that of floats begins with `f`, and an ordering of `uint64` with `u`.
+fn binary(op: Binary) -> String {
+    match op {
+        Binary::Integers(OfIntegers::Pick(op)) => word(op),
+        Binary::Integers(OfIntegers::Compare(op)) => word(op),
+        Binary::Integers(OfIntegers::CompareUnsigned(op)) => format!("u{}", word(op)),
+        Binary::Floats(OfFloats::Pick(op)) => format!("f{}", word(op)),
+        Binary::Floats(OfFloats::Compare(op)) => format!("f{}", word(op)),
+        Binary::Floats(op @ (OfFloats::Add | OfFloats::Sub | OfFloats::Mul | OfFloats::Div)) => {
+            format!("f{}", word(op))
+        }
+    }
 }
 
 impl Printer<'_, '_> {
@@ -39,7 +54,7 @@ impl Printer<'_, '_> {
                 format!("number({}, {})", self.value(*of), self.term(index))
             }
             Node::Unary(op, _) => format!("{}({})", word(op), operands()),
-            Node::Binary(op, _) => format!("{}({})", word(op), operands()),
+            Node::Binary(op, _) => format!("{}({})", binary(*op), operands()),
             Node::Exact(op, ..) => format!("{}({})", word(op), operands()),
             Node::Mixed(op, _) => format!("mixed_{}({})", word(op), operands()),
             Node::Logic(op, _) => format!("{}({})", word(op), operands()),

@@ -2,12 +2,12 @@
 
 use super::Range;
 use crate::resolve::ids::{LocalId, SymbolId, ValueId};
-use crate::resolve::operator::{Binary, Unary};
+use crate::resolve::operator::{Binary, Extreme, OfFloats, OfIntegers, Unary};
 use crate::resolve::term::{Kind, Node, Property, Term};
 
 /// Ranges of what terms consist of: what their types say, or what was checked before, too. Of what is no integer any range
 /// will do.
-pub(crate) trait Leaves {
+pub(crate) trait TermRanges {
     /// Returns a range of a symbol in a term of a kind.
     fn of_symbol(&self, symbol: SymbolId, kind: Kind) -> Range;
 
@@ -23,19 +23,19 @@ pub(crate) trait Leaves {
 
 impl Term {
     /// Returns a range that has the value of the term if it is an integer.
-    pub(crate) fn range(&self, leaves: &impl Leaves) -> Range {
+    pub(crate) fn range(&self, ranges: &impl TermRanges) -> Range {
         let of_two = |of: &dyn Fn(Range, Range) -> Range, [a, b]: &[Term; 2]| {
-            of(a.range(leaves), b.range(leaves))
+            of(a.range(ranges), b.range(ranges))
         };
         match &self.node {
             Node::Int(value) if self.kind == Kind::Unsigned => {
                 Range::exactly(value.cast_unsigned())
             }
             Node::Int(value) => Range::exactly(*value),
-            Node::Symbol(symbol) => leaves.of_symbol(*symbol, self.kind),
-            Node::Local(local) => leaves.of_local(*local),
-            Node::Value(value) => leaves.of_value(*value),
-            Node::Property(value, property) => leaves.of_property(*value, *property),
+            Node::Symbol(symbol) => ranges.of_symbol(*symbol, self.kind),
+            Node::Local(local) => ranges.of_local(*local),
+            Node::Value(value) => ranges.of_value(*value),
+            Node::Property(value, property) => ranges.of_property(*value, *property),
             Node::Exact(op, operands, _) => {
                 of_two(&|a, b| Range::exact(*op, a, b).and(Range::INT64), operands)
             }
@@ -44,7 +44,7 @@ impl Term {
             }
             Node::Binary(op, operands) => of_two(&|a, b| of_binary(*op, a, b), operands),
             Node::Unary(op, _) => of_unary(*op),
-            Node::Narrow(scalar, operand, _) => operand.range(leaves).and(Range::of(*scalar)),
+            Node::Narrow(scalar, operand, _) => operand.range(ranges).and(Range::of(*scalar)),
             Node::DeviceAttribute { .. } | Node::CurrentDevice => Range::INT32,
             Node::Global(_) => Range::NATURAL,
             Node::Mixed(..) | Node::Logic(..) | Node::SameText(..) => Range::TRUTH,
@@ -65,16 +65,13 @@ impl Term {
 
 fn of_binary(op: Binary, a: Range, b: Range) -> Range {
     match op {
-        Binary::Min => a.min(b),
-        Binary::Max => a.max(b),
-        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv | Binary::Fmin | Binary::Fmax => {
-            Range::INT64
-        }
-        Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => Range::TRUTH,
-        Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => Range::TRUTH,
-        Binary::Feq | Binary::Fne | Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => {
-            Range::TRUTH
-        }
+        Binary::Integers(OfIntegers::Pick(Extreme::Min)) => a.min(b),
+        Binary::Integers(OfIntegers::Pick(Extreme::Max)) => a.max(b),
+        Binary::Integers(OfIntegers::Compare(_) | OfIntegers::CompareUnsigned(_))
+        | Binary::Floats(OfFloats::Compare(_)) => Range::TRUTH,
+        Binary::Floats(
+            OfFloats::Add | OfFloats::Sub | OfFloats::Mul | OfFloats::Div | OfFloats::Pick(_),
+        ) => Range::INT64,
     }
 }
 

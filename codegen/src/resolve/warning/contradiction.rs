@@ -5,7 +5,7 @@ use crate::declaration::{Comparison, Dim, Expr, Literal, Logic, ParamType, Shape
 use crate::resolve::function::Function;
 use crate::resolve::ids::{LocalId, SymbolId, Table, ValueId};
 use crate::resolve::operator::Unary;
-use crate::resolve::range::{Leaves, Range};
+use crate::resolve::range::{Range, TermRanges};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::term::{Kind, Node, OfSeveral, OfTensor, Property, Term};
 
@@ -88,7 +88,7 @@ impl Types<'_> {
 }
 
 /// Ranges as the types tell.
-impl Leaves for Types<'_> {
+impl TermRanges for Types<'_> {
     fn of_symbol(&self, symbol: SymbolId, kind: Kind) -> Range {
         let declared = &self.function.symbols[symbol];
         let scalar = declared.value.and_then(|value| self.function.values[value].ty.scalar());

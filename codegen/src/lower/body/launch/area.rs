@@ -171,9 +171,7 @@ pub(super) fn check_launch(
     status: Value,
 ) {
     let is_failed = c.e.b.compare_const(Cond::Ne, status, 0);
-    let (fail, next) = (c.e.b.cold_block("not_launched"), c.e.b.block("next"));
-    c.e.b.branch(is_failed, fail, next);
-    c.e.b.switch_to(fail);
+    let next = c.e.b.enter_cold_if(is_failed, "not_launched");
     store_fields(c, ready.config, 0, ready.extents.unwrap_or_default());
     let args = ready.subject.args_with(c, [ready.config, status]);
     c.e.routine(failed, &args);

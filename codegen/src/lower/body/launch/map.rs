@@ -67,9 +67,7 @@ pub(super) fn tensor_map<'a>(
     let (how, cache) = images::map(c.e.b.module, &words(declared, &name), &name);
     let cache = c.e.b.address(cache);
     let is_other = copy_cached(c, cache, &inputs, to);
-    let (encode, next) = (c.e.b.cold_block("encode"), c.e.b.block("next"));
-    c.e.b.branch(is_other, encode, next);
-    c.e.b.switch_to(encode);
+    let next = c.e.b.enter_cold_if(is_other, "encode");
     c.without_dominating(|c| encode_map(c, declared, how, &inputs, &Made { site, cache, to }));
     c.e.b.jump(next, &[]);
     c.e.b.switch_to(next);

@@ -43,13 +43,7 @@ pub(in crate::lower) fn require_gpu(c: &mut Checker<'_, '_>, value: ValueId) {
     let ty = c.e.b.convert(Convert::Trunc, device, Type::I32);
     let gpu = c.e.function.platform.device_type();
     let is_gpu = c.e.b.compare_const(Cond::Eq, ty, gpu.0.into());
-    let fine = match c.e.known.mask(value) {
-        Some(there) => {
-            let absent = c.e.b.not(there);
-            c.e.b.or(is_gpu, absent)
-        }
-        None => is_gpu,
-    };
+    let fine = c.e.or_absent(value, is_gpu);
     let path = c.e.function.values[value].path.clone();
     let argument = c.e.function.argument(value);
     let fail = c.failing(|_| {
@@ -59,9 +53,7 @@ pub(in crate::lower) fn require_gpu(c: &mut Checker<'_, '_>, value: ValueId) {
         message.piece(PieceKind::Device, &[device]);
         message
     });
-    let next = c.e.b.block("next");
-    c.e.b.branch(fine, next, fail);
-    c.e.b.switch_to(next);
+    c.e.b.guard(fine, fail);
 }
 
 /// Returns an attribute of the device of a tensor, an `I64`. The driver is asked if the device is another one than

@@ -27,7 +27,7 @@ pub(in crate::lower::checks) fn require(c: &mut Checker<'_, '_>, condition: &Con
             None => message.text("Violated ").quoted(&condition.quote.text),
         };
         message.piece(PieceKind::Calling, &[]);
-        message::leaves(c, &mut message, &condition.quote);
+        message::quoted_values(c, &mut message, &condition.quote);
         message
     });
     c.checks.or_go_to(exit).always(&mut c.e.b, holds);
@@ -233,7 +233,7 @@ fn division(c: &mut Checker<'_, '_>, op: Division, operands: &[Term; 2], quote: 
         let mut message = Message::new("ValueError");
         message.text("Division by zero in ").quoted(&quote.text);
         message.piece(PieceKind::Calling, &[]);
-        message::leaves(c, &mut message, quote);
+        message::quoted_values(c, &mut message, quote);
         message
     });
     if c.checks.mask.is_some() || c.checks.passed {

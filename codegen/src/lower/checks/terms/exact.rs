@@ -108,9 +108,7 @@ pub(super) fn exact_product(
     let Some(flags) = flags else { return product };
     let overflows = c.e.known.mask(value).map_or(flags, |there| c.e.b.and(flags, there));
     let fail = c.failing(message);
-    let (large, next) = (c.e.b.cold_block("large"), c.e.b.block("next"));
-    c.e.b.branch(overflows, large, next);
-    c.e.b.switch_to(large);
+    let next = c.e.b.enter_cold_if(overflows, "large");
     let is_empty = is_any_zero(c, value, first);
     c.e.b.branch(is_empty, next, fail);
     c.e.b.switch_to(next);

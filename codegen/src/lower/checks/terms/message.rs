@@ -16,7 +16,7 @@ use crate::resolve::step::Place;
 use crate::resolve::term::{Kind, Node, Quote, ShownTerm, Term};
 
 /// Appends the values that a quoted expression mentions, as in `, n = 6, m = 0`.
-pub(super) fn leaves(c: &mut Checker<'_, '_>, message: &mut Message, quote: &Quote) {
+pub(super) fn quoted_values(c: &mut Checker<'_, '_>, message: &mut Message, quote: &Quote) {
     let known = c.e.known.mark();
     for ShownTerm { text, term } in &quote.shown {
         message.text(", ").quoted(text).text(" = ");

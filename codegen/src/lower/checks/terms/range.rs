@@ -4,7 +4,7 @@ use crate::declaration::{Dim, Expr, Logic};
 use crate::lower::checks::checker::Checker;
 use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::operator::{Division, Exact};
-use crate::resolve::range::{Leaves, Range};
+use crate::resolve::range::{Range, TermRanges};
 use crate::resolve::term::{Kind, Node, OfTensor, Property, Term};
 
 /// Returns a range that has the value of an integer term.
@@ -13,7 +13,7 @@ pub(in crate::lower) fn range(c: &Checker<'_, '_>, term: &Term) -> Range {
 }
 
 /// Ranges as far as the checks before tell.
-impl Leaves for Checker<'_, '_> {
+impl TermRanges for Checker<'_, '_> {
     fn of_symbol(&self, symbol: SymbolId, _kind: Kind) -> Range {
         let Some(local) = self.e.function.symbols[symbol].local else {
             let sign = if self.e.known.is_natural(symbol) { Range::NATURAL } else { Range::INT64 };

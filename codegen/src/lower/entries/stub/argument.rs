@@ -10,7 +10,7 @@ use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::{AnyWords, Span, write_any};
+use crate::lower::value::{AnyWords, Span, write_any, write_none};
 use crate::resolve::accepted::result_index;
 use crate::resolve::c_type::abi_type;
 use crate::resolve::external::{CForm, ExternalParam};
@@ -84,7 +84,7 @@ impl Stub<'_> {
             let truth = self.b.compare_const(Cond::Ne, native, 0);
             native = self.b.widen_bool(truth, Type::I8);
         }
-        let wide = self.b.widen(native, scalar, self.raising.linkage);
+        let wide = self.b.widen(native, scalar, self.raising.reporter.linkage);
         if scalar == Scalar::Uint64 {
             // An integer argument is passed as `int64`, so larger values are refused.
             let fits = self.b.compare_const(Cond::Sge, wide, 0);
@@ -132,11 +132,8 @@ impl Stub<'_> {
             let (array, slot) = (s.byte_array(span), s.make());
             let status = s.b.runtime(&runtime::STRING_FROM_BYTE_ARRAY, &[array, slot]);
             let failed = s.b.compare_const(Cond::Ne, status, 0);
-            let (fail, next) = (s.b.cold_block("failed"), s.b.block("next"));
-            s.b.branch(failed, fail, next);
-            s.b.switch_to(fail);
-            let none = s.b.i64(0);
-            write_any(&mut s.b, slot, TypeIndex::NONE, none);
+            let next = s.b.enter_cold_if(failed, "failed");
+            write_none(&mut s.b, slot);
             let subject = spelled(param.name).to_string();
             s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span.size]);
             s.b.switch_to(next);
@@ -181,10 +178,9 @@ impl Stub<'_> {
                     [b.binary_const(Binary::Add, at, 1)]
                 },
             );
-            let none = s.b.i64(0);
-            write_any(&mut s.b, slot, TypeIndex::NONE, none);
+            write_none(&mut s.b, slot);
             let count = s.b.convert(Convert::Trunc, size, Type::I32);
-            let site = records::address(&mut s.b, s.raising.host);
+            let site = records::address(&mut s.b, s.raising.reporter.record);
             let args = [site, area, count, slot];
             let status = s.raising.call_value(&mut s.b, Routine::MakeShape, &args);
             s.go_on(status);

@@ -3,7 +3,7 @@
 use abi_spec::layout::{BYTE_ARRAY, DL_TENSOR};
 use abi_spec::{DType, DeviceType, TypeIndex};
 
-use super::{Input, Kernel};
+use super::{Input, OperatorKernel};
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::language::spelled;
 use crate::lower::failure::records;
@@ -11,10 +11,10 @@ use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::torch::{NO_DEVICE, form};
-use crate::lower::value::write_any;
+use crate::lower::value::write_none;
 use crate::resolve::torch::{TorchArgument, TorchElement, TorchType, TorchWord};
 
-impl Kernel<'_, '_> {
+impl OperatorKernel<'_, '_> {
     /// Writes an argument of the wrapper; None if its input is.
     pub(super) fn argument(&mut self, index: usize, argument: &TorchArgument<'_>, input: Input) {
         let Some(there) = input.there else { return self.present(index, argument, input) };
@@ -125,7 +125,7 @@ impl Kernel<'_, '_> {
 
     /// Writes a tensor object that shares a tensor of PyTorch's.
     pub(super) fn share(&mut self, index: usize, tensor: Value, writes: bool) {
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let (accelerator, to) = (self.accelerator(), self.slot(index));
         let writes = self.b.i32(writes.into());
         let args = [host, tensor, writes, accelerator, to];
@@ -137,11 +137,10 @@ impl Kernel<'_, '_> {
     fn list(&mut self, index: usize, input: Input, form: u8) {
         // The routine takes the list over, so that its word becomes 0.
         let list = self.b.ptr_offset(self.owned, input.at.into());
-        let host = records::address(&mut self.b, self.raising.host);
+        let host = records::address(&mut self.b, self.raising.reporter.record);
         let (accelerator, to) = (self.accelerator(), self.slot(index));
         let form = self.b.constant(Type::I8, form.into());
-        let none = self.b.i64(0);
-        write_any(&mut self.b, to, TypeIndex::NONE, none);
+        write_none(&mut self.b, to);
         let args = [host, list, form, accelerator, to];
         let status = self.routine_value(Routine::TorchList, &args);
         self.go_on(status);

@@ -7,7 +7,7 @@ use super::terminated;
 use crate::ir::{Binary, Builder, Cond, Linkage, Module, Signature, Symbol, Type};
 use crate::lower::routines::Routine;
 use crate::lower::routines::torch::register::{ABSENT, REFUSED, REGISTERED, REGISTRATION_SIZE};
-use crate::lower::value::{cache, constant_bytes, ffi_function, write_any};
+use crate::lower::value::{cache, constant_bytes, ffi_function, write_any, write_none};
 use crate::resolve::torch::{GETTER, TorchOperator};
 
 /// Symbol of the function that registers the operators of a module, `int64_t function(void)`; it returns their state.
@@ -92,8 +92,7 @@ fn getter(module: &mut Module, register: Symbol, told: &str, linkage: Linkage) {
     let is_absent = b.compare_const(Cond::Eq, state, ABSENT as i64);
     b.branch(is_absent, absent, refused);
     b.switch_to(absent);
-    let none = b.i64(0);
-    write_any(&mut b, result, TypeIndex::NONE, none);
+    write_none(&mut b, result);
     b.return_code(0);
     b.switch_to(refused);
     let number = b.binary_const(Binary::Sub, state, REFUSED as i64);
