@@ -48,6 +48,7 @@ use crate::value::call::Reads;
 /// * not unwind, nor leave an error in the thread's slot after which it says that all went well: the next kernel that
 ///   fails would seem to have raised it;
 /// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
+#[must_use]
 pub struct Jit {
     pub(crate) options: JitOptions,
     pub(crate) assembly: Assembly,

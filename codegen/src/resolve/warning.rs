@@ -126,6 +126,7 @@ impl Warning {
     }
 
     /// Returns the warning with its position in the text from which the library was parsed.
+    #[must_use]
     pub fn locate(self, text: &str) -> Warning {
         let position = self.error().locate(text).position().cloned();
         Warning { position, ..self }
@@ -164,11 +165,23 @@ impl fmt::Display for Warning {
 }
 
 impl Library {
-    /// Returns the warnings about images that nothing uses, unused parameters, names that are attributes of every
-    /// module in Python, types of unions that no value reaches, conditions that no value of the types satisfies, other
-    /// conditions that name nothing, and kinds of errors that Python does not know. Those about images come first, then those of each function in order. Who wants
-    /// no warnings of a kind leaves them out by [`Warning::kind`]. There are none about a library whose
-    /// [form](Library::check_form) is wrong.
+    /// Returns the warnings about a library. [`WarningKind`] lists what they are about.
+    ///
+    /// Those about images come first, then those of each function, in the order of declaration. To leave out the warnings
+    /// of a kind, filter by [`Warning::kind`]:
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Library, WarningKind};
+    ///
+    /// let library: Library = "f(n: int64, m: int64) -> None where 1 == 1 = k(n);".parse()?;
+    /// let mut warnings = library.warnings();
+    /// assert_eq!(warnings.len(), 2);
+    /// warnings.retain(|warning| warning.kind != WarningKind::UnusedParameter);
+    /// assert_eq!(warnings[0].kind, WarningKind::ConstantCondition);
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    ///
+    /// A library with errors may have warnings, too, but one whose [form](Library::check_form) is wrong has none.
     pub fn warnings(&self) -> Vec<Warning> {
         if self.check_form().is_err() {
             return Vec::new();
