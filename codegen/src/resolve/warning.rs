@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use abi_spec::{error_kind, module_attribute};
 
+use crate::backend::UnknownWord;
 use crate::declaration::{Body, Call, Function, KernelCall, Library, StatementKind};
 use crate::error::{Error, Errors, Part, Position, Site};
 use WarningKind as Kind;
@@ -48,7 +49,8 @@ macro_rules! kinds {
         ///
         /// assert_eq!("unused-parameter".parse(), Ok(WarningKind::UnusedParameter));
         /// assert_eq!(WarningKind::UnusedImage.to_string(), "unused-image");
-        /// assert!("unused".parse::<WarningKind>().unwrap_err().starts_with("`unused` is no warning; there are "));
+        /// let error = "unused".parse::<WarningKind>().unwrap_err().to_string();
+        /// assert!(error.starts_with("`unused` is no warning; there are "));
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -93,15 +95,17 @@ impl fmt::Display for WarningKind {
     }
 }
 
-/// The error is a reason, which lists the names.
+/// The error lists the names.
 impl FromStr for WarningKind {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(name: &str) -> Result<WarningKind, String> {
+    fn from_str(name: &str) -> Result<WarningKind, UnknownWord> {
         let found = WarningKind::ALL.iter().find(|kind| kind.name() == name);
         found.copied().ok_or_else(|| {
-            let names: Vec<&str> = WarningKind::ALL.iter().map(|kind| kind.name()).collect();
-            format!("`{name}` is no warning; there are {}", names.join(", "))
+            let names = WarningKind::ALL.iter().map(|kind| kind.name());
+            UnknownWord::new(name, names, |name, names| {
+                format!("`{name}` is no warning; there are {names}")
+            })
         })
     }
 }

@@ -310,10 +310,7 @@ fn other_types_are_mismatches() {
         "expected a function but got \"text\""
     );
     let int = same.call((300,)).unwrap();
-    assert_eq!(
-        mismatch(u8::try_from(int.clone()).unwrap_err()),
-        "expected a u8 but got 300"
-    );
+    assert_eq!(mismatch(u8::try_from(int.clone()).unwrap_err()), "expected a u8 but got 300");
     assert_eq!(mismatch(int.text().unwrap_err()), "expected a string but got 300");
     assert_eq!(i16::try_from(int).unwrap(), 300);
 }
