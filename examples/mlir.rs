@@ -20,7 +20,7 @@ use backend_mlir::melior::ir::{
     Attribute, Block, BlockLike, Identifier, Location, Module, Region, RegionLike,
 };
 use backend_mlir::melior::ir::{Type, Value};
-use backend_mlir::{emit, object::translate, signature};
+use backend_mlir::{emit, signature, translate};
 use codegen::ir::Signature;
 
 /// Builds an operation with at most one result.

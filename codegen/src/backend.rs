@@ -12,6 +12,7 @@ mod plan;
 mod preserve;
 mod target;
 mod thunks;
+mod unknown;
 
 pub use error::{Error, Mismatch};
 pub use feature::Feature;
@@ -26,6 +27,7 @@ pub use target::{
     needs_no_builtins,
 };
 pub use thunks::with_preserving_thunks;
+pub use unknown::UnknownWord;
 
 use abi_spec::symbol;
 

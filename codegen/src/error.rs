@@ -223,6 +223,28 @@ impl Errors {
         &self.0
     }
 
+    /// Returns the number of faults, which is not 0.
+    #[expect(clippy::len_without_is_empty, reason = "there is a fault at least")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the faults, one after the other.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Error, Library};
+    ///
+    /// let errors = Library::parse("f() -> None = k(n); g() -> None = k(m);").unwrap_err();
+    /// assert_eq!(errors.len(), 2);
+    /// assert!(errors.iter().all(|error| error.site().is_some()));
+    /// for error in &errors {
+    ///     assert!(matches!(error, Error::Invalid { .. }));
+    /// }
+    /// ```
+    pub fn iter(&self) -> std::slice::Iter<'_, Error> {
+        self.0.iter()
+    }
+
     /// Returns the first fault.
     pub fn into_first(mut self) -> Error {
         self.0.swap_remove(0)
@@ -235,6 +257,15 @@ impl IntoIterator for Errors {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Errors {
+    type Item = &'a Error;
+    type IntoIter = std::slice::Iter<'a, Error>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 
@@ -343,6 +374,30 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 /// A part of a function. Numbers are indices, counted from 0.
+///
+/// [`Param`](Part::Param) and [`Default`](Part::Default) count parameters. [`Type`](Part::Type), [`Dim`](Part::Dim),
+/// [`Stride`](Part::Stride), [`Align`](Part::Align) and [`Dtype`](Part::Dtype) count *values*: the parameters, each
+/// followed by what is nested in its type, as [`Type`](Part::Type) says. [`Part::param`] and [`Site::param`] return the
+/// parameter of either, for a compiler that has a place of its own for each:
+///
+/// ```
+/// use tvm_ffi_codegen::{Call, Library, Part, Signature};
+///
+/// // The values are t, its two elements, u, its two alternatives, and x.
+/// let text = "f(t: Tuple[int64, float32], u: Optional[Union[int64, str]], x: Tensor([n + m], float32)) -> None";
+/// let signature: Signature = text.parse()?;
+/// let library = Library::new([signature.body(Call::kernel("k", ["x"]))]);
+/// let error = library.validate().unwrap_err().into_first();
+/// let site = error.site().expect("it is about a part of a function");
+/// assert_eq!((site.part, &*site.path), (Part::Dim(6, 0), "x.shape[0]"));
+/// assert_eq!(site.param(&library), Some(2));
+///
+/// let signature = &library.functions[0].signature;
+/// assert_eq!(Part::Type(2).param(signature), Some(0));
+/// assert_eq!(Part::Default(1).param(signature), Some(1));
+/// assert_eq!(Part::Constraint(0).param(signature), None);
+/// # Ok::<(), tvm_ffi_codegen::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The documentation.
@@ -355,8 +410,9 @@ pub enum Part {
     Param(usize),
     /// The default of a parameter.
     Default(usize),
-    /// The type of a value. Values are the parameters, each followed by the elements of tuples, sequences, mappings
-    /// and unions that are nested in its type.
+    /// The type of a value. Values are the parameters, each followed by the values that are nested in its type: each
+    /// element of a tuple, the elements of a sequence (one value), the keys and the values of a mapping (two), and each
+    /// type of a union. `Optional` adds none.
     Type(usize),
     /// An extent of a tensor, or a number of a shape: index of the value, dim.
     Dim(usize, usize),

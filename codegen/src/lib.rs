@@ -42,9 +42,14 @@
 //!
 //! # Constructors
 //! [`Signature::new`] and the methods of [`Signature`], [`Tensor::new`], the functions of [`ParamType`], [`Call`] and
-//! [`Statement`], and the operators of [`Expr`] build declarations; [`exprs!`] lists operands of several types. Fields
-//! are public, but only the constructors build a struct that may gain fields. Declarations contain [`DType`],
-//! [`DeviceType`], [`Scalar`] and the import tree of [`library_bin`], which the crate of the ABI defines.
+//! [`Statement`], and the operators of [`Expr`] build declarations; [`exprs!`] lists operands of several types.
+//!
+//! Fields are public: read them, and change them in a value that a constructor has made. Most structs are
+//! `#[non_exhaustive]`, since a later release may add fields, so Rust refuses `Signature { … }` outside of this crate; call
+//! the constructor.
+//!
+//! Declarations contain [`DType`], [`DeviceType`], [`Scalar`] and the import tree of [`library_bin`], which the crate of
+//! the ABI defines.
 //!
 //! # The stages of a declaration
 //! 1. [`language`] parses text to a [`Library`] and prints a [`Library`] as text.
@@ -72,9 +77,17 @@ mod lower;
 mod resolve;
 mod trace;
 
+/// Facts for whoever links or loads compiled code without the crates of this project: the modules of shared routines
+/// ([`Routines::Shared`], [`Routines::Linked`]), and the symbols of what the owner of code in process calls or fills.
+pub mod linker {
+    pub use crate::lower::{
+        FORGET, KEEPER, UNLOAD, callee_variable, is_linked_routine, linked_routines, routines,
+    };
+}
+
 pub use abi_spec::symbol::function_symbol;
 pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin};
-pub use backend::Backend;
+pub use backend::{Backend, UnknownWord};
 pub use declaration::{
     Access, Arm, AttributeKind, BinaryOp, Body, Branch, Builtin, Call, Comparison, Constraint,
     Device, DeviceAttribute, Dim, Element, Expr, Fill, Function, FunctionCall, FunctionRef, Global,
@@ -88,10 +101,7 @@ pub use declaration::{
 pub use error::{Error, Errors, Part, Position, Site};
 pub use explain::{AboutLine, Explanation};
 pub use language::Fingerprint;
-pub use lower::{
-    FORGET, KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, callee_variable,
-    is_linked_routine, library::metadata, library::shapes, linked_routines, lower, routines,
-};
+pub use lower::{Loader, Options, Routines, Unchecked, library::metadata, library::shapes, lower};
 pub use resolve::{
     Kernel, Resolved,
     warning::{Subject, Warning, WarningKind},

@@ -83,7 +83,6 @@ impl Fingerprint {
     /// assert_ne!(print(&plain), print(&bare));
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
-    #[must_use]
     pub fn with_options(self, options: &Options) -> Fingerprint {
         // The form for debugging has every field by its name.
         self.with(format!("{options:?}").as_bytes())

@@ -170,7 +170,10 @@ impl Library {
         Ok(resolved)
     }
 
-    /// Returns [`Resolved::kernels`] of a library whose images need no bytes yet.
+    /// Returns the C functions that bodies call, as [`Resolved::kernels`] does. This one is for a library that is not complete
+    /// yet: a compiler that compiles its kernels, for CPU and GPU, after it has asked for their types has no bytes of
+    /// [images](Library::images), without which [`resolve`](Library::resolve) fails. Who has resolved the library already
+    /// calls [`Resolved::kernels`], which does no work twice.
     ///
     /// # Errors
     ///

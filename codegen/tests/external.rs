@@ -84,7 +84,7 @@ fn refusals() {
 #[test]
 fn others_may_have_these_names() {
     let text = "int() -> None = f(); main() -> None = { @f(); }; extern f_C() -> None = { @f(); };";
-    text.parse::<Library>().unwrap_or_else(|error| panic!("{error}"));
+    let _: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// A library with a prefix of its own.

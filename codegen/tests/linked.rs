@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use tvm_ffi_codegen::linker::{is_linked_routine, linked_routines};
+use tvm_ffi_codegen::lower;
 use tvm_ffi_codegen::{Library, Loader, Options, Routines, ir};
-use tvm_ffi_codegen::{is_linked_routine, linked_routines, lower};
 
 /// Declarations of all kinds.
 const DECLARATIONS: [&str; 7] = [

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use abi_spec::library_bin::{ImportTree, Module, Node, TreeError};
+use tvm_ffi_codegen::linker::routines;
 use tvm_ffi_codegen::{
-    Error, Fingerprint, Library, Loader, Options, Routines, Unchecked, ir, lower, routines,
+    Error, Fingerprint, Library, Loader, Options, Routines, Unchecked, ir, lower,
 };
 
 const DECLARATIONS: &[&str] = &[

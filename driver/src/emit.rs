@@ -9,7 +9,8 @@ use clap::ValueEnum;
 use codegen::backend;
 use codegen::ir::{self, Linkage, SymbolKind};
 use codegen::language::Limit;
-use codegen::{Errors, Library, Loader, Resolved, Warning, is_linked_routine};
+use codegen::linker::is_linked_routine;
+use codegen::{Errors, Library, Loader, Resolved, Warning};
 use link::Input;
 use link::object_file::RUNTIME_PREFIX;
 use target_lexicon::Triple;
@@ -86,6 +87,9 @@ fn declaration(path: Option<&Path>, errors: impl Into<Errors>) -> Error {
 
 impl Request {
     /// Compiles a library.
+    ///
+    /// An error of the declarations is the first one. [`Library::validate`] returns all faults: a compiler that shows errors to
+    /// its users calls it first.
     ///
     /// # Errors
     /// The errors of [`check`](Request::check), [`complete`](Request::complete), [`lower`] and

@@ -11,6 +11,7 @@ pub mod command;
 mod emit;
 mod error;
 mod explorer;
+#[doc(hidden)]
 pub mod file;
 pub mod imports;
 pub mod inspect;
@@ -28,8 +29,8 @@ pub use error::Error;
 pub use inspect::inspect;
 pub use link;
 pub use link::ObjectFault;
-pub use request::{
-    CheckGroup, File, Form, Headers, Register, Request, Source, parse_register, parse_routines,
-    parse_target,
-};
+pub use request::{CheckGroup, File, Form, Headers, Register, Request, Source};
+// Parsers of the values of options, for the Python package.
+#[doc(hidden)]
+pub use request::{parse_register, parse_routines, parse_target};
 pub use triton;

@@ -116,7 +116,7 @@ unsafe extern "C" fn release(handle: *mut c_void) {
     quietly(|| drop(holder));
 }
 
-/// The variable [`KEEPER`](tvm_ffi_codegen::KEEPER) of host IR.
+/// The variable [`KEEPER`](tvm_ffi_codegen::linker::KEEPER) of host IR.
 #[repr(C)]
 struct Keeper {
     make: unsafe extern "C" fn(*const Code, *mut Any) -> i32,
@@ -127,7 +127,7 @@ impl Compiled {
     /// Fills a variable, so that the function objects that bodies make keep the code.
     ///
     /// # Safety
-    /// The place is that of a [`KEEPER`](tvm_ffi_codegen::KEEPER) of this code, which is not running.
+    /// The place is that of a [`KEEPER`](tvm_ffi_codegen::linker::KEEPER) of this code, which is not running.
     pub(crate) unsafe fn keep(&self, place: DataRange) {
         let keeper = Keeper { make: make_owner, code: Arc::as_ptr(&self.0) };
         // SAFETY: the variable is writable and has the size and the alignment of a keeper.

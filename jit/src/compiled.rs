@@ -7,7 +7,8 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use abi_spec::symbol::PREFIX;
-use tvm_ffi_codegen::{FORGET, Signature, UNLOAD};
+use tvm_ffi_codegen::Signature;
+use tvm_ffi_codegen::linker::{FORGET, UNLOAD};
 
 use crate::abi::{Any, SafeCall};
 use crate::code::address::{Address, DataRange};

@@ -4,9 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use abi_spec::TypeIndex;
 use tvm_ffi_codegen::{
-    Call, Expr, Function, FunctionCall, FunctionRef, KernelCall, KernelRef, Library, Signature,
-    StatementKind,
+    Call, Expr, Function, FunctionCall, FunctionRef, KernelCall, KernelRef, Library, ParamType,
+    Signature, StatementKind,
 };
 
 use crate::error::Error;
@@ -32,8 +33,12 @@ impl<'a> Declared<'a> {
         let declared = |function: &'a tvm_ffi_codegen::Function| {
             let signature = Arc::new(function.signature.clone());
             let params = signature.arguments().iter().enumerate();
-            let read = params.filter(|(_, param)| param.ty.only_reads());
-            let reads = read.fold(Reads::default(), |reads, (index, _)| reads.and(index));
+            let kept = params.filter(|(_, param)| never_writes(&param.ty));
+            let mut reads = kept.fold(Reads::default(), |reads, (index, _)| reads.and(index));
+            // Calls with more arguments are refused for their number.
+            if let Some(most) = signature.most() {
+                reads = reads.and_from(most);
+            }
             (&*function.signature.name, DeclaredFunction { signature, reads })
         };
         let mut functions: HashMap<_, _> = library.functions.iter().map(declared).collect();
@@ -41,6 +46,14 @@ impl<'a> Declared<'a> {
         functions.extend(entry.map(|entry| (MAIN, entry)));
         Declared { functions }
     }
+}
+
+/// True for types of parameters whose tensors are only read, and for those that take no tensor: a call that passes one fails,
+/// with an error that says which type is expected.
+fn never_writes(ty: &ParamType) -> bool {
+    let takes_tensors =
+        [TypeIndex::DL_TENSOR_PTR, TypeIndex::TENSOR].iter().any(|&index| ty.accepts(index));
+    ty.only_reads() || !takes_tensors
 }
 
 /// What somebody vouches for: statements that do what no check makes safe.

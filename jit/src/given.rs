@@ -2,8 +2,8 @@
 
 use abi_spec::runtime::FUNCTION_CALL;
 use abi_spec::symbol::function_symbol;
-use tvm_ffi_codegen::callee_variable;
 use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
+use tvm_ffi_codegen::linker::callee_variable;
 
 use crate::abi::Object;
 use crate::code::address::DataRange;

@@ -31,23 +31,28 @@ use crate::value::call::Reads;
 /// # Contract of kernels
 /// Calling a compiled function is safe, and it calls kernels, so giving a kernel is a promise. It must
 ///
-/// * have the C type that the declarations call it with (the grammar's "C types of call arguments");
-/// * be sound for all arguments that the checks of those declarations let pass, on any thread: a
-///   tensor's memory is what its extents, strides and type say, readable and writable, and may overlap
-///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code, or NULL, since None stands for it
-///   and anybody may pass that (`where p != null` refuses it); a `Stream` is any number, for which only
-///   [`Jit::launches`] vouches; a closure's `self` is what its
-///   [`Context`](crate::Context) holds. Checks that [`JitOptions::lowering`] omits refuse nothing;
-/// * be sound for the addresses that the declarations make themselves, of a number (`ptr(n)`) or of a tensor (`x.data`
-///   in a function made by a body, which may outlive the tensor);
-/// * write only 0 and 1 to tensors of `bool`, and to no tensor whose elements the declaration says are only read
-///   ([`Access::Read`](tvm_ffi_codegen::Access::Read)): callers pass memory that others read too, or that is read-only. The
-///   type with which declarations call the kernel says `const` there;
-/// * not access the memory of a tensor after it has returned the tensor, nor write to that of a tensor that a function
-///   made by a body holds, unless nobody reads it then;
-/// * not unwind, nor leave an error in the thread's slot after which it says that all went well: the next kernel that
-///   fails would seem to have raised it;
-/// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
+/// 1. have the C type that the declarations call it with (the grammar's "C types of call arguments");
+/// 2. be sound for all arguments that the checks of those declarations let pass, on any thread. Checks that
+///    [`JitOptions::lowering`] omits refuse nothing. In particular:
+///     * the memory of a tensor is what its extents, strides and type say, readable and writable, and may overlap that of
+///       other tensors;
+///     * a `ptr` is what its caller vouched for, in unsafe code, or NULL, since None stands for it and anybody may pass that
+///       (`where p != null` refuses it);
+///     * a `Stream` is any number, for which only [`Jit::launches`] vouches;
+///     * a closure's `self` is what its [`Context`](crate::Context) holds;
+/// 3. be sound for the addresses that the declarations make themselves, of a number (`ptr(n)`) or of a tensor (`x.data`
+///    in a function made by a body, which may outlive the tensor);
+/// 4. write only 0 and 1 to tensors of `bool`;
+/// 5. write to no tensor whose elements the declaration says are only read
+///    ([`Access::Read`](tvm_ffi_codegen::Access::Read)): callers pass memory that others read too, or that is read-only. The
+///    type with which declarations call the kernel says `const` there;
+/// 6. not access the memory of a tensor after it has returned the tensor;
+/// 7. not write to the memory of a tensor that a function made by a body holds, unless nobody reads it then;
+/// 8. not unwind;
+/// 9. leave no error in the thread's slot after which it says that all went well: the next kernel that fails would seem to
+///    have raised it;
+/// 10. stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
+#[must_use]
 pub struct Jit {
     pub(crate) options: JitOptions,
     pub(crate) assembly: Assembly,
@@ -98,7 +103,14 @@ impl Jit {
         })
     }
 
-    /// Gives a kernel. Its type is checked against the one that declarations call it with.
+    /// Gives a kernel. Its type is compared with the one that declarations call it with, as far as it decides how C passes
+    /// values: the number of parameters, and for each of them and for the result whether it is a pointer, an integer or a
+    /// float and how wide it is; for integers below 32 bits also whether they have a sign.
+    ///
+    /// **What is not compared** is what a pointer points at, which no register shows: `*const f64` passes for a tensor of
+    /// `float32`, and `*mut f32` for one that is only read. Kernels may read elements as another type, and what C declares
+    /// without `const` need not write, so neither is refused. That the kernel does right with the memory is part of the
+    /// promise below. [`Library::kernels`] lists the parameters as C writes them, with `const`.
     ///
     /// A later kernel of the same name replaces it. Functions of the native module and of the runtime precede it.
     /// [`Compiled::uncalled`] names the kernels that nobody calls.
@@ -212,6 +224,9 @@ impl Jit {
 
     /// Compiles declarations: lowers them, emits the host IR, and links it with everything that was emitted and defined
     /// before.
+    ///
+    /// An error takes the JIT and the kernels with it, and names the first fault of the declarations.
+    /// [`Library::validate`] needs no JIT and returns all faults: a compiler that shows errors to its users calls it first.
     ///
     /// Operators of [`Library::torch`] are registered by a call of the function `_torch` ([the chapter on
     /// frameworks](tvm_ffi_codegen::guide::frameworks) says what it returns). Code with operators is kept for the rest of the
@@ -342,9 +357,14 @@ impl Jit {
     }
 }
 
+/// Shows the names of what was given: kernels, functions, and exports of what was emitted.
 impl fmt::Debug for Jit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Jit")?;
-        f.debug_list().entries(self.assembly.names()).finish()
+        let functions: Vec<&str> = self.given.iter().map(|given| &*given.name).collect();
+        f.debug_struct("Jit")
+            .field("kernels", &self.assembly.symbols.kernels())
+            .field("functions", &functions)
+            .field("emitted", &self.assembly.names().collect::<Vec<_>>())
+            .finish_non_exhaustive()
     }
 }

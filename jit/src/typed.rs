@@ -113,13 +113,13 @@ impl Compiled {
             let may_write = given.shared && !function.reads.has(index);
             if may_write || !given.is_accepted(&param.ty) {
                 let reason = if may_write { ", which is only read: `access=read`" } else { "" };
-                let given = format!("{}{reason}", given.name);
+                let given = format!("{}{reason}", without_modules(given.name));
                 return error(format!("argument #{index}"), param.ty.to_string(), given);
             }
         }
         if !R::values().is_returned(&signature.result) {
             let declared = signature.result.to_string();
-            return error("the result".to_owned(), declared, type_name::<R>().to_owned());
+            return error("the result".to_owned(), declared, without_modules(type_name::<R>()));
         }
         Ok(TypedFunction { function, types: PhantomData })
     }
@@ -136,6 +136,12 @@ fn wrong_count(signature: &Signature, count: usize) -> Option<String> {
         Some(most) => format!("{least} to {most}"),
         None => format!("at least {least}"),
     })
+}
+
+/// Returns the name of a type as programs write it: without the modules that types are in.
+fn without_modules(name: &str) -> String {
+    let parts = name.split_inclusive(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':')));
+    parts.map(|part| part.rsplit_once("::").map_or(part, |(_, last)| last)).collect()
 }
 
 /// A Rust type of an argument of a [typed function](Compiled::typed): a type that [`IntoArg`] converts, or [`Arg`] for

@@ -11,7 +11,8 @@ use std::rc::Rc;
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{function_cell, seq_cell};
-use codegen::{FORGET, Library, Loader, Options, Routines, ir};
+use codegen::linker::FORGET;
+use codegen::{Library, Loader, Options, Routines, ir};
 use machine::runtime::Value;
 use machine::{Fault, Finding, Machine, Word};
 
@@ -54,7 +55,7 @@ pub struct Run {
 }
 
 thread_local! {
-    static ROUTINES: Rc<ir::Module> = Rc::new(codegen::routines(Loader::Dl));
+    static ROUTINES: Rc<ir::Module> = Rc::new(codegen::linker::routines(Loader::Dl));
 }
 
 impl InMachine {

@@ -49,7 +49,7 @@ fn whole_libraries_compile_to_the_same_code() {
     let nodes = nodes.map(|(module, children)| Node { module, children }).into();
     let library = library.with_imports(ImportTree { nodes }).with_prepare("ready");
     compare(&codegen::lower(&library.resolve().unwrap(), &Options::default()), "the library");
-    compare(&codegen::routines(Loader::Dl), "all routines");
+    compare(&codegen::linker::routines(Loader::Dl), "all routines");
 }
 
 /// Returns the sections of an object, and their relocations by the names of symbols.

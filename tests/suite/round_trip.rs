@@ -23,8 +23,8 @@ fn every_module_is_read_as_it_is_printed() {
     for case in cases::table() {
         read(&lowered(&case.function, &bare()));
     }
-    read(&codegen::routines(Loader::Dl));
-    read(&codegen::routines(Loader::Windows));
+    read(&codegen::linker::routines(Loader::Dl));
+    read(&codegen::linker::routines(Loader::Windows));
     let library: Library = "image i; f(x: Tensor([n], float32, device=cuda)) -> None
         = { launch i.\"a kernel with \\\"blanks\\\" and é\"(x.data) grid(1) block(1); };"
         .parse()

@@ -164,7 +164,7 @@ fn unchecked() {
 /// One of the routines that wrappers share, with its texts; the others are declarations.
 #[test]
 fn routines() {
-    let mut module = codegen::routines(Loader::HOST);
+    let mut module = codegen::linker::routines(Loader::HOST);
     ir::verify(&module).unwrap();
     let is_shown =
         |symbol: &ir::SymbolData| symbol.name.trim_end_matches(".text") == "tvm_ffi_codegen.raise";

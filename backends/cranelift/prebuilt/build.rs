@@ -7,7 +7,8 @@ use std::{env, fs};
 use backend_cranelift::recorded::record;
 use backend_cranelift::{Cranelift, Settings, isa};
 use codegen::ir::Linkage;
-use codegen::{Backend, Loader, linked_routines, routines};
+use codegen::linker::{linked_routines, routines};
+use codegen::{Backend, Loader};
 use target_lexicon::Triple;
 
 fn main() -> Result<(), Box<dyn Error>> {

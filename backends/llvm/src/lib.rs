@@ -74,6 +74,8 @@ mod function;
 mod instruction;
 mod link;
 mod machine;
+// What the MLIR backend shares; the root has what compilers call.
+#[doc(hidden)]
 pub mod object;
 mod raw;
 mod symbols;
@@ -88,12 +90,13 @@ use inkwell::types::FunctionType;
 use inkwell::values::FunctionValue;
 use target_lexicon::Triple;
 
-use object::{Contents, Processor};
+use object::Processor;
 
 pub use codegen::backend::{Error, Input, Optimize};
 pub use inkwell;
 pub use link::link;
-pub use object::{compile, optimize, verify};
+#[doc(inline)]
+pub use object::{Contents, compile, compile_of, optimize, verify};
 pub use target_lexicon;
 
 /// The name of the backend.

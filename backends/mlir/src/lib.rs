@@ -53,6 +53,7 @@ mod diagnostic;
 mod function;
 mod instruction;
 mod link;
+#[doc(hidden)]
 pub mod object;
 mod op;
 mod print;
@@ -75,7 +76,8 @@ pub use codegen::backend::{Error, Input, Optimize};
 pub use inkwell;
 pub use link::link;
 pub use melior;
-pub use object::{compile, verify};
+#[doc(inline)]
+pub use object::{bitcode, compile, translate, verify};
 pub use print::text;
 pub use target_lexicon;
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::unknown::UnknownWord;
+
 /// A feature of a processor, to be used whether the processor is known to have it or not. Its name is LLVM's.
 ///
 /// ```
@@ -12,7 +14,7 @@ use std::str::FromStr;
 /// assert_eq!(feature, Feature { name: "avx512f".into(), enabled: false });
 /// assert_eq!(feature.to_string(), "-avx512f");
 /// let error = "avx2".parse::<Feature>().unwrap_err();
-/// assert_eq!(error, "expected `+` or `-` and the name of a feature, found \"avx2\"");
+/// assert_eq!(error.to_string(), "expected `+` or `-` and the name of a feature, found \"avx2\"");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Feature {
@@ -30,9 +32,9 @@ impl fmt::Display for Feature {
 }
 
 impl FromStr for Feature {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Feature, String> {
+    fn from_str(text: &str) -> Result<Feature, UnknownWord> {
         let (name, enabled) = match text.split_at_checked(1) {
             Some(("+", name)) => (name, true),
             Some(("-", name)) => (name, false),
@@ -41,7 +43,8 @@ impl FromStr for Feature {
         let is_part = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if name.is_empty() || !name.chars().all(is_part) {
             let expected = "expected `+` or `-` and the name of a feature";
-            return Err(format!("{expected}, found {text:?}"));
+            let message = |text: &str, _: &str| format!("{expected}, found {text:?}");
+            return Err(UnknownWord::new(text, ["+NAME", "-NAME"], message));
         }
         Ok(Feature { name: name.to_owned(), enabled })
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::unknown::UnknownWord;
 use crate::ir::{Function, Module};
 use crate::trace::explain;
 
@@ -70,11 +71,12 @@ impl fmt::Display for Optimize {
 }
 
 impl FromStr for Optimize {
-    type Err = &'static str;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Optimize, &'static str> {
+    fn from_str(text: &str) -> Result<Optimize, UnknownWord> {
         let level = Optimize::ALL.into_iter().find(|level| level.name() == text);
-        level.ok_or("expected 0, 1, 2 or 3")
+        let expected = |_: &str, _: &str| "expected 0, 1, 2 or 3".to_owned();
+        level.ok_or_else(|| UnknownWord::new(text, Optimize::ALL.map(Optimize::name), expected))
     }
 }
 

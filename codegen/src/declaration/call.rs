@@ -14,6 +14,7 @@ pub enum Call {
 /// A call of a C function.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct KernelCall {
     /// Function to call.
     pub callee: KernelRef,
@@ -28,6 +29,7 @@ pub struct KernelCall {
 /// A call of a function of the FFI.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct FunctionCall {
     /// Function to call.
     pub callee: FunctionRef,

@@ -49,6 +49,7 @@ pub struct MemoryCopy {
 /// `wait a, b;`: makes stream `a` wait for the work that stream `b` has been given so far.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Wait {
     /// Stream that waits. Its text does not start with a parenthesis.
     pub waiter: Expr,

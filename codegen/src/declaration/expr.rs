@@ -8,7 +8,12 @@ use super::{Function, Global};
 /// call fails if a result is no `int64`. An operation of an integer and a float is a `float64` operation.
 ///
 /// `Display` prints the canonical text: one space around binary operators, no needless parentheses.
+///
+/// A library may have expressions of up to [`MAX_NESTING`](crate::language::MAX_NESTING) levels; an expression itself may
+/// have any number. `clone`, `==`, `Display` and `Debug` call themselves once for each level, so they need a stack for the
+/// depth ([`Library`](super::Library#depth)).
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub enum Expr {
     /// An integer literal.
     Int(i64),
@@ -260,7 +265,8 @@ impl Expr {
     }
 }
 
-/// Constructors of expressions. Rust's operators build arithmetic, and `!` builds `not`.
+/// Constructors of expressions. Rust's operators build arithmetic, and `!` builds `not`. They take an expression or a
+/// reference to one on each side; anything that converts on the right; an `i64` or an `f64`, such as a literal, on the left.
 ///
 /// ```
 /// use tvm_ffi_codegen::Expr;

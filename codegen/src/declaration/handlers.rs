@@ -10,6 +10,7 @@
 /// A function whose last statement returns a function that it makes has two handlers: XLA calls `PREFIX_name_instantiate` when
 /// it makes a program ready, and keeps the closure; `PREFIX_name` calls the closure.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Handlers {
     /// Beginning of the symbols, a C identifier; an underscore follows.
     pub prefix: String,
@@ -23,6 +24,7 @@ pub struct Handlers {
 /// without PyTorch, too. Tensors that a function writes to are `Tensor(a!)` in the schema, those that it allocates are
 /// results, which PyTorch allocates. A stream is no argument: it is PyTorch's current one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct TorchOperators {
     /// Namespace of the operators, a C identifier. Other libraries may have operators in it, too.
     pub namespace: String,

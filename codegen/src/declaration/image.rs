@@ -16,6 +16,7 @@ pub use variables::GlobalFacts;
 /// GPU code of a library, in one of the formats of [`ImageKind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Image {
     /// Name; images have a namespace of their own.
     pub name: String,

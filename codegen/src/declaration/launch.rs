@@ -5,6 +5,7 @@ use super::{Expr, Statement, StatementKind, TensorMap};
 /// A launch of a GPU kernel: `launch axpy."axpy_kernel"(x.data, int32(n)) grid(ceildiv(n, 128)) block(128);`
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Launch {
     /// Name of the image.
     pub image: String,

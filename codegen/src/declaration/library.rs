@@ -9,12 +9,18 @@ use super::{Body, Handlers, Image, Param, Signature, TorchOperators};
 
 /// Contents of one shared object.
 ///
-/// Its [text](crate::language) has the functions and the images. An expression or a type may be nested deeper than
-/// [`MAX_NESTING`](crate::language::MAX_NESTING), which [`validate`](Library::validate) refuses with little stack. To clone,
-/// compare or print a library that is refused for that takes stack for its depth;
-/// [`check_form`](Library::check_form) tells before.
+/// Its [text](crate::language) has the functions and the images.
+///
+/// # Depth
+/// Values of Rust may be nested deeper than declarations can be: up to
+/// [`MAX_NESTING`](crate::language::MAX_NESTING) levels of expressions, types and blocks are accepted.
+/// [`check_form`](Library::check_form), [`validate`](Library::validate) and [`resolve`](Library::resolve) refuse a deeper
+/// library with an error, whatever its depth. All that walks over it before that check calls itself once for each level:
+/// `clone`, `==`, `Display` and `Debug`. A sum of a hundred thousand terms, which is as many levels, may
+/// overflow the stack there. A compiler whose users decide about the depth therefore calls `check_form` first.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Library {
     /// Functions, in the order of emission; names are unique.
     pub functions: Vec<Function>,
@@ -59,6 +65,7 @@ pub struct Inquiry {
 /// A declaration: a signature and a body.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Function {
     /// Documentation: the text after `///`, lines joined by newlines; empty if there is none.
     pub docs: String,
@@ -84,6 +91,7 @@ pub struct Prepare {
 
 /// A place in a source file of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[must_use]
 pub struct Location {
     /// Name of the file, as it is shown.
     pub file: String,

@@ -6,6 +6,7 @@ use super::{Body, Expr, Function, Leaf, Literal, ParamType, Tensor};
 /// Name, parameters, result and constraints of a function. Callers see it, and errors print it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Signature {
     /// Name; the exported symbol is `__tvm_ffi_<name>`.
     pub name: String,
@@ -15,11 +16,14 @@ pub struct Signature {
     pub result: ResultType,
     /// Constraints of the `where` clause, checked in order after all parameters.
     pub constraints: Vec<Constraint>,
+    /// True for the signature of a function that a body makes.
+    pub(crate) is_made: bool,
 }
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Param {
     /// Documentation: the text after `///`, lines joined by newlines; empty if there is none.
     pub docs: String,
@@ -139,12 +143,12 @@ impl Signature {
     /// assert_eq!(text.parse(), Ok(function));
     /// ```
     pub fn new(name: impl Into<String>) -> Signature {
-        let (params, constraints) = (Vec::new(), Vec::new());
-        Signature { name: name.into(), params, result: ResultType::None, constraints }
+        let (params, result, constraints) = (Vec::new(), ResultType::None, Vec::new());
+        Signature { name: name.into(), params, result, constraints, is_made: false }
     }
 
     /// Builds the signature of a function that a body makes, without parameters and result. Its name in texts is
-    /// `function`; nothing is exported.
+    /// `function`; nothing is exported, and as a function of a library it is an error, unless it gets another name.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Call, Expr, ObjectClass, Scalar, Signature, Statement, exprs};
@@ -164,7 +168,7 @@ impl Signature {
     /// assert_eq!(text.parse(), Ok(prepare));
     /// ```
     pub fn closure() -> Signature {
-        Signature::new(CLOSURE)
+        Signature { is_made: true, ..Signature::new(CLOSURE) }
     }
 
     /// Returns all expressions: in the types of parameters and results, and constraints.

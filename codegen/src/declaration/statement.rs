@@ -9,6 +9,7 @@ use super::{
 /// A statement of a program.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Statement {
     /// Source location, as that of a [function](super::Function::location); `None` for the location of the statement
     /// around, or of the function.
@@ -307,7 +308,11 @@ impl Statement {
     }
 
     /// Builds `if c { … } else if d { … } else { … }` from pairs of a condition and the statements that run if it is the
-    /// first that holds. There is one condition at least. A chain of any length is no nesting.
+    /// first that holds. There is one condition at least.
+    ///
+    /// A chain of `else if` is one level of nesting, whatever its length: it may have
+    /// [`MAX_BRANCHES`](crate::language::MAX_BRANCHES) conditions, where an `if` inside of an `else` inside of an `else` would soon be
+    /// refused as too deep.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Call, Expr, Scalar, Signature, Statement};

@@ -9,6 +9,7 @@ use super::{Access, Expr};
 /// Type of a tensor.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Tensor {
     /// Extents.
     pub shape: Shape,

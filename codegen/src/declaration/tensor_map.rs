@@ -8,6 +8,7 @@ use super::Expr;
 /// tensor's dims, the outermost first.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct TensorMap {
     /// Tensor whose memory the map describes. Without [`dims`](TensorMap::dims) its rank is 1 to 5.
     pub tensor: Expr,

@@ -9,8 +9,9 @@ use crate::declaration::{Handlers, Image, Inquiry, Library, Prepare, TorchOperat
 /// The digest of the sources that decide what is made of a library.
 const STAMP: &str = env!("ROUTINES_STAMP");
 
-/// A digest, SHA-256: equal ones are of equal contents. As text 64 hexadecimal digits.
+/// A digest, SHA-256: equal ones are of equal bytes, put in alike. As text 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
@@ -20,7 +21,6 @@ impl Fingerprint {
     }
 
     /// Returns the digest of this one and of one more part. Several parts are told apart from their concatenation.
-    #[must_use]
     pub fn with(self, part: &[u8]) -> Fingerprint {
         let digest = Sha256::new().chain_update(self.0).chain_update(part);
         Fingerprint(digest.finalize().into())
@@ -45,6 +45,10 @@ impl Library {
     /// It is the same in every process and on every machine, whether the crate comes from a package or a repository. What else
     /// decides about an output can be added: options by [`Fingerprint::with_options`], files to link and the like by
     /// [`Fingerprint::with`].
+    ///
+    /// It tells libraries apart of which something can be made. One whose [form](Library::check_form) is wrong has the
+    /// fingerprint of its error, and an import tree that cannot be encoded that of an empty one, so that different libraries
+    /// with the same fault have the same fingerprint.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;

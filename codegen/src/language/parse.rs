@@ -94,6 +94,7 @@ impl Error {
     /// assert!(error.locate(text).to_string().starts_with("1:1: image \"code\": its bytes"));
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
+    #[must_use]
     pub fn locate(self, text: &str) -> Error {
         Errors::from(self).locate(text).into_first()
     }
@@ -103,6 +104,7 @@ impl Errors {
     /// Returns the errors with their positions in the text from which the library was parsed. Those that are about no part
     /// of it stay without.
     #[cold]
+    #[must_use]
     pub fn locate(self, text: &str) -> Errors {
         let text = unmarked(text);
         // The parser stores no positions: it runs again, looking for the parts at fault.

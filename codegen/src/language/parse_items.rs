@@ -57,7 +57,7 @@ impl Parser<'_> {
     /// Parses a function that a body makes: `signature block`. Its statements are as deep as the block and the expressions
     /// around it, and their expressions nest by themselves.
     pub(super) fn closure(&mut self) -> Parsed<Function> {
-        let signature = self.nested(Self::signature)?;
+        let signature = Signature { is_made: true, ..self.nested(Self::signature)? };
         let after = if signature.constraints.is_empty() {
             "`where` or `{`"
         } else {
@@ -114,7 +114,7 @@ impl Parser<'_> {
         self.expect(Token::Arrow, "`->`")?;
         let result = self.result()?;
         let constraints = self.constraints()?;
-        Ok(Signature { name, params, result, constraints })
+        Ok(Signature { name, params, result, constraints, is_made: false })
     }
 
     /// `{ doc } [ "*" ] name ":" type [ "=" literal ]`

@@ -3,7 +3,7 @@
 use super::value::{INDEX, values};
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled;
-use crate::declaration::{Function, Location, OwnDim, StatementKind};
+use crate::declaration::{Function, Library, Location, OwnDim, Signature, StatementKind};
 use crate::error::{Error, Part, Site, is_name};
 
 impl Error {
@@ -42,6 +42,12 @@ impl Site {
         Site { function: index, name, part, path: part.path(function), location }
     }
 
+    /// Returns the index of the parameter that the site is in, among those of the signature of its function in the
+    /// library; `None` for parts that are in no parameter, as for [`Part::param`].
+    pub fn param(&self, library: &Library) -> Option<usize> {
+        self.part.param(&library.functions.get(self.function)?.signature)
+    }
+
     /// Joins the spellings of a part and of a part of it, which may be empty.
     fn joined(outer: &str, inner: &str) -> String {
         if inner.is_empty() { outer.to_owned() } else { format!("{outer}: {inner}") }
@@ -62,6 +68,30 @@ fn without_depths(path: &str) -> String {
 }
 
 impl Part {
+    /// Returns the index of the parameter of a signature that the part is, or is in: one of
+    /// [`Signature::params`](crate::Signature::params), where `self` counts; `None` for parts that are in no parameter.
+    pub fn param(self, signature: &Signature) -> Option<usize> {
+        match self {
+            Part::Param(index) | Part::Default(index) => Some(index),
+            Part::Type(value)
+            | Part::Dim(value, _)
+            | Part::Stride(value, _)
+            | Part::Align(value)
+            | Part::Dtype(value) => values(signature).values().nth(value).map(|value| value.param),
+            Part::Docs
+            | Part::Location
+            | Part::Name
+            | Part::Constraint(_)
+            | Part::Result
+            | Part::Output(_)
+            | Part::Callee
+            | Part::Argument(_)
+            | Part::Status(_)
+            | Part::Statement(_)
+            | Part::Arm(..) => None,
+        }
+    }
+
     /// Returns the declared location of the part: that of the statement, of one around it, or of the function.
     fn location(self, function: &Function) -> Option<&Location> {
         let wanted = match self {

@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use abi_spec::{error_kind, module_attribute};
 
+use crate::backend::UnknownWord;
 use crate::declaration::{Body, Call, Function, KernelCall, Library, StatementKind};
 use crate::error::{Error, Errors, Part, Position, Site};
 use WarningKind as Kind;
@@ -48,7 +49,8 @@ macro_rules! kinds {
         ///
         /// assert_eq!("unused-parameter".parse(), Ok(WarningKind::UnusedParameter));
         /// assert_eq!(WarningKind::UnusedImage.to_string(), "unused-image");
-        /// assert!("unused".parse::<WarningKind>().unwrap_err().starts_with("`unused` is no warning; there are "));
+        /// let error = "unused".parse::<WarningKind>().unwrap_err().to_string();
+        /// assert!(error.starts_with("`unused` is no warning; there are "));
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -93,15 +95,17 @@ impl fmt::Display for WarningKind {
     }
 }
 
-/// The error is a reason, which lists the names.
+/// The error lists the names.
 impl FromStr for WarningKind {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(name: &str) -> Result<WarningKind, String> {
+    fn from_str(name: &str) -> Result<WarningKind, UnknownWord> {
         let found = WarningKind::ALL.iter().find(|kind| kind.name() == name);
         found.copied().ok_or_else(|| {
-            let names: Vec<&str> = WarningKind::ALL.iter().map(|kind| kind.name()).collect();
-            format!("`{name}` is no warning; there are {}", names.join(", "))
+            let names = WarningKind::ALL.iter().map(|kind| kind.name());
+            UnknownWord::new(name, names, |name, names| {
+                format!("`{name}` is no warning; there are {names}")
+            })
         })
     }
 }
@@ -126,6 +130,7 @@ impl Warning {
     }
 
     /// Returns the warning with its position in the text from which the library was parsed.
+    #[must_use]
     pub fn locate(self, text: &str) -> Warning {
         let position = self.error().locate(text).position().cloned();
         Warning { position, ..self }
@@ -164,11 +169,23 @@ impl fmt::Display for Warning {
 }
 
 impl Library {
-    /// Returns the warnings about images that nothing uses, unused parameters, names that are attributes of every
-    /// module in Python, types of unions that no value reaches, conditions that no value of the types satisfies, other
-    /// conditions that name nothing, and kinds of errors that Python does not know. Those about images come first, then those of each function in order. Who wants
-    /// no warnings of a kind leaves them out by [`Warning::kind`]. There are none about a library whose
-    /// [form](Library::check_form) is wrong.
+    /// Returns the warnings about a library. [`WarningKind`] lists what they are about.
+    ///
+    /// Those about images come first, then those of each function, in the order of declaration. To leave out the warnings
+    /// of a kind, filter by [`Warning::kind`]:
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Library, WarningKind};
+    ///
+    /// let library: Library = "f(n: int64, m: int64) -> None where 1 == 1 = k(n);".parse()?;
+    /// let mut warnings = library.warnings();
+    /// assert_eq!(warnings.len(), 2);
+    /// warnings.retain(|warning| warning.kind != WarningKind::UnusedParameter);
+    /// assert_eq!(warnings[0].kind, WarningKind::ConstantCondition);
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    ///
+    /// A library with errors may have warnings, too, but one whose [form](Library::check_form) is wrong has none.
     pub fn warnings(&self) -> Vec<Warning> {
         if self.check_form().is_err() {
             return Vec::new();

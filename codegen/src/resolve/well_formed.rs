@@ -48,6 +48,11 @@ impl FormChecker<'_> {
     fn function(&self) -> Result<(), Error> {
         let Function { docs, location, signature, body, external: _, into: _ } = self.function;
         self.function_name(Part::Name, &signature.name)?;
+        if signature.is_made && signature.name == CLOSURE {
+            let reason = "it has the signature of a function that a body makes (`Signature::closure`): a function of a \
+                          library is built with its name, by `Signature::new`";
+            return Err(self.invalid(Part::Name, reason));
+        }
         self.docs(Part::Docs, docs)?;
         location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
         self.signature(signature)?;

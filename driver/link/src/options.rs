@@ -4,6 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use codegen::UnknownWord;
 use target_lexicon::Triple;
 
 use crate::Error;
@@ -126,15 +127,17 @@ impl Linker {
 }
 
 impl FromStr for Linker {
-    type Err = String;
+    type Err = UnknownWord;
 
     /// Parses one of [`Linker::NAMES`]; `cc` is `$CC`, or else `cc` if that is not set or blank; `lld` is `$LLD` or `lld`.
-    fn from_str(name: &str) -> Result<Linker, String> {
+    fn from_str(name: &str) -> Result<Linker, UnknownWord> {
         match name {
             "wild" => Ok(Linker::Wild),
             "cc" => Ok(Linker::Cc(program("CC", "cc"))),
             "lld" => Ok(Linker::Lld(program("LLD", "lld"))),
-            _ => Err(format!("no linker {name:?}, expected one of {}", Linker::NAMES.join(", "))),
+            _ => Err(UnknownWord::new(name, Linker::NAMES, |name, names| {
+                format!("no linker {name:?}, expected one of {names}")
+            })),
         }
     }
 }

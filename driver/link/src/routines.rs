@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use ar_archive_writer::{
     ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream,
 };
-use codegen::is_linked_routine;
+use codegen::linker::is_linked_routine;
 use target_lexicon::Triple;
 
 use super::{Format, Input, Target};
@@ -155,7 +155,8 @@ fn members(target: &Triple) -> Result<Vec<Member>, Error> {
 fn compile(target: &Triple) -> Result<Vec<Member>, Error> {
     use backend_cranelift::Cranelift;
     use codegen::ir::Linkage;
-    use codegen::{Backend, Loader, linked_routines};
+    use codegen::linker::linked_routines;
+    use codegen::{Backend, Loader};
 
     let mut members = Vec::new();
     for (name, module) in linked_routines(Loader::of(target)) {

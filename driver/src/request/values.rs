@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use codegen::backend::Optimize;
-use codegen::{Handlers, Routines, TorchOperators};
+use codegen::{Handlers, Routines, TorchOperators, UnknownWord};
 use link::Linker;
 use target_lexicon::Triple;
 
@@ -13,33 +13,36 @@ use super::{CheckGroup, File, Form, Headers};
 use crate::{BackendName, Error};
 
 impl FromStr for Form {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(name: &str) -> Result<Form, String> {
-        let names = names::<Form>().join(", ");
-        let unknown = |_| format!("no form {name:?}, expected one of {names}");
-        <Form as ValueEnum>::from_str(name, false).map_err(unknown)
+    fn from_str(name: &str) -> Result<Form, UnknownWord> {
+        known(name, |name, names| format!("no form {name:?}, expected one of {names}"))
     }
 }
 
 impl FromStr for Headers {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(name: &str) -> Result<Headers, String> {
-        let names = names::<Headers>().join(", ");
-        let unknown = |_| format!("no headers {name:?}, expected {names}");
-        <Headers as ValueEnum>::from_str(name, false).map_err(unknown)
+    fn from_str(name: &str) -> Result<Headers, UnknownWord> {
+        known(name, |name, names| format!("no headers {name:?}, expected {names}"))
     }
 }
 
 impl FromStr for CheckGroup {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(name: &str) -> Result<CheckGroup, String> {
-        let names = names::<CheckGroup>().join(", ");
-        let unknown = |_| format!("no group {name:?}, expected {names}");
-        <CheckGroup as ValueEnum>::from_str(name, false).map_err(unknown)
+    fn from_str(name: &str) -> Result<CheckGroup, UnknownWord> {
+        known(name, |name, names| format!("no group {name:?}, expected {names}"))
     }
+}
+
+/// Returns the value of a name, or else an error whose text `message` makes of the name and of those that are known.
+fn known<T: ValueEnum>(
+    name: &str,
+    message: impl FnOnce(&str, &str) -> String,
+) -> Result<T, UnknownWord> {
+    let unknown = |_| UnknownWord::new(name, names::<T>(), message);
+    <T as ValueEnum>::from_str(name, false).map_err(unknown)
 }
 
 fn names<T: ValueEnum>() -> Vec<String> {

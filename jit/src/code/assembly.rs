@@ -4,7 +4,8 @@ use abi_spec::symbol;
 use backend_cranelift::Lines;
 use cranelift_codegen::ir::Signature;
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Linkage, Module};
-use tvm_ffi_codegen::{KEEPER, ir};
+use tvm_ffi_codegen::ir;
+use tvm_ffi_codegen::linker::KEEPER;
 
 use super::address::{Address, DataRange};
 use super::callers::Known;

@@ -193,7 +193,7 @@ impl Part {
 /// Compiles the routines for this machine.
 fn compile() -> Result<Vec<u8>, Error> {
     let isa = isa(OptLevel::None, Allocator::Backtracking)?;
-    record(isa, &tvm_ffi_codegen::routines(Loader::HOST)).map_err(Error::Backend)
+    record(isa, &tvm_ffi_codegen::linker::routines(Loader::HOST)).map_err(Error::Backend)
 }
 
 #[cfg(test)]
@@ -224,7 +224,7 @@ mod tests {
     /// Routines call each other by offsets, whenever they are loaded.
     #[test]
     fn all_routines_are_in_one_place() {
-        let module = tvm_ffi_codegen::routines(Loader::HOST);
+        let module = tvm_ffi_codegen::linker::routines(Loader::HOST);
         let mut state = State::new(runtime()).unwrap();
         let names = module.functions.iter().map(|function| module.name(function.symbol));
         let names: Vec<&str> = names.collect();

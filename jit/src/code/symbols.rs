@@ -86,6 +86,13 @@ impl Symbols {
         lock(&self.0.kernels).get(name).map(|kernel| kernel.address)
     }
 
+    /// Returns the names of the kernels, in alphabetical order.
+    pub(crate) fn kernels(&self) -> Vec<String> {
+        let mut names: Vec<String> = lock(&self.0.kernels).keys().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// True for the name of a routine.
     pub(crate) fn is_routine(&self, name: &str) -> bool {
         self.0.routines.has(name)

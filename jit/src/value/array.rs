@@ -15,6 +15,21 @@ use crate::runtime::Runtime;
 
 /// The global function that makes arrays, in every runtime.
 const MAKE: &str = "ffi.Array";
+/// The global function that makes shapes, in every runtime.
+const MAKE_SHAPE: &str = "ffi.Shape";
+
+/// Calls a global function that makes an object of values, of any or of integers.
+fn make<T: TryFrom<ObjectRef>>(
+    function: &'static str,
+    elements: impl Args,
+    runtime: &'static Runtime,
+) -> Result<T, Error> {
+    // SAFETY: the function makes an object of these values, and keeps no other.
+    let make = unsafe { FfiFunction::global(function, runtime) }?;
+    let make = make.ok_or(Error::Unavailable { function })?;
+    let made = make.retaining().call(elements)?.into_object();
+    made.ok().and_then(|made| T::try_from(made).ok()).ok_or(Error::Unavailable { function })
+}
 
 /// Owns one reference to an `ffi.Array`, which never changes.
 #[derive(Clone, Debug)]
@@ -41,12 +56,7 @@ impl ArrayObject {
     /// # Errors
     /// [`Error::Call`] for memory that is borrowed, which an array cannot keep.
     pub fn new(elements: impl Args, runtime: &'static Runtime) -> Result<ArrayObject, Error> {
-        // SAFETY: the function makes an array of any values.
-        let make = unsafe { FfiFunction::global(MAKE, runtime) }?;
-        let make = make.ok_or(Error::Unavailable { function: MAKE })?;
-        let made = make.retaining().call(elements)?.into_object();
-        let array = made.ok().and_then(|made| ArrayObject::try_from(made).ok());
-        array.ok_or(Error::Unavailable { function: MAKE })
+        make(MAKE, elements, runtime)
     }
 
     /// Number of elements.
@@ -120,6 +130,27 @@ unsafe impl Send for ShapeObject {}
 unsafe impl Sync for ShapeObject {}
 
 impl ShapeObject {
+    /// Makes a shape of extents: the argument for a parameter of the type `Shape`.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::{Jit, ShapeObject, runtime};
+    ///
+    /// let library: Library = "rows(grid: Shape([n, 4])) -> int64 = { return n; };".parse()?;
+    /// let rows = Jit::new()?.compile(&library)?.function("rows").expect("it is declared");
+    /// let grid = ShapeObject::new(&[3, 4], runtime())?;
+    /// assert_eq!(grid.as_slice(), [3, 4]);
+    /// assert_eq!(i64::try_from(rows.call((&grid,))?)?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Call`] if the runtime refuses.
+    pub fn new(extents: &[i64], runtime: &'static Runtime) -> Result<ShapeObject, Error> {
+        let extents: Vec<Arg<'_>> = extents.iter().map(|&extent| extent.into()).collect();
+        make(MAKE_SHAPE, extents, runtime)
+    }
+
     /// The extents.
     pub fn as_slice(&self) -> &[i64] {
         let cell = self.0.cell::<ShapeCell>();

@@ -12,7 +12,8 @@ use crate::abi::{Any, Payload};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
-/// The indices of the arguments that a function only reads; none by default.
+/// The indices of the arguments whose tensors a function never writes to, since it only reads them or refuses every tensor
+/// there; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reads {
     /// A bit for each of the first arguments.
@@ -32,6 +33,14 @@ impl Reads {
         } else {
             let others = self.others.iter().flat_map(|others| others.iter().copied());
             self.others = Some(others.chain([index]).collect());
+        }
+        self
+    }
+
+    /// Adds the arguments from an index on, as far as they have a bit.
+    pub(crate) fn and_from(mut self, index: usize) -> Reads {
+        if index < FIRST {
+            self.first |= u64::MAX << index;
         }
         self
     }
@@ -57,7 +66,7 @@ pub unsafe trait Callee {
     /// The runtime of the function.
     fn runtime(&self) -> &'static Runtime;
 
-    /// True if the function only reads this argument.
+    /// True if the function writes to no tensor that is this argument.
     fn reads(&self, index: usize) -> bool;
 
     /// True if the function keeps its arguments after it has returned.

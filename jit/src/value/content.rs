@@ -44,7 +44,9 @@ pub enum Content<'a> {
     Shape(&'a ShapeObject),
     /// An object of any other class.
     Object(&'a ObjectRef),
-    /// A value that points at memory that it does not own. No function should return one.
+    /// A value that points at memory that it does not own, such as a `const char*` or a lent `DLTensor*`. No function should
+    /// return one, since nothing says how long the memory lives: do not follow the pointer, and treat the value as a
+    /// fault of the function that has returned it.
     Borrowed(Any),
 }
 
@@ -127,7 +129,30 @@ impl Returned {
 
     #[cold]
     fn unexpected(&self, expected: &str) -> Error {
-        Error::mismatch(expected, format!("{self:?}"))
+        Error::mismatch(expected, self.found())
+    }
+
+    /// The value, or its kind, in a message.
+    fn found(&self) -> String {
+        match self.content() {
+            Content::Int(value) => value.to_string(),
+            Content::Bool(value) => value.to_string(),
+            Content::Float(value) => format!("{value:?}"),
+            Content::DType(value) => format!("the element type {value}"),
+            Content::Str(text) => format!("{text:?}"),
+            Content::None => "None".to_owned(),
+            Content::Pointer(_) => "a pointer".to_owned(),
+            Content::Device(_) => "a device".to_owned(),
+            Content::Bytes(_) => "bytes".to_owned(),
+            Content::Tensor(_) => "a tensor".to_owned(),
+            Content::Array(_) => "an array".to_owned(),
+            Content::Shape(_) => "a shape".to_owned(),
+            Content::Object(object) => match object.ty().received_name() {
+                Some(name) => format!("an object of class {name}"),
+                None => "an object of another class".to_owned(),
+            },
+            Content::Borrowed(_) => "a value that points at memory of others".to_owned(),
+        }
     }
 }
 
@@ -186,16 +211,16 @@ macro_rules! convert {
 convert! {
     (): "None", NONE, any => (any.bits() == 0).then_some(());
     bool: "a truth value", BOOL, any => Some(any.bits() != 0);
-    i8: "an int8", INT, any => any.bits().try_into().ok();
-    i16: "an int16", INT, any => any.bits().try_into().ok();
-    i32: "an int32", INT, any => any.bits().try_into().ok();
-    i64: "an int64", INT, any => Some(any.bits());
-    isize: "an int64", INT, any => any.bits().try_into().ok();
-    u8: "a uint8", INT, any => any.bits().try_into().ok();
-    u16: "a uint16", INT, any => any.bits().try_into().ok();
-    u32: "a uint32", INT, any => any.bits().try_into().ok();
-    u64: "a uint64", INT, any => any.bits().try_into().ok();
-    usize: "a uint64", INT, any => any.bits().try_into().ok();
+    i8: "an i8", INT, any => any.bits().try_into().ok();
+    i16: "an i16", INT, any => any.bits().try_into().ok();
+    i32: "an i32", INT, any => any.bits().try_into().ok();
+    i64: "an i64", INT, any => Some(any.bits());
+    isize: "an isize", INT, any => any.bits().try_into().ok();
+    u8: "a u8", INT, any => any.bits().try_into().ok();
+    u16: "a u16", INT, any => any.bits().try_into().ok();
+    u32: "a u32", INT, any => any.bits().try_into().ok();
+    u64: "a u64", INT, any => any.bits().try_into().ok();
+    usize: "a usize", INT, any => any.bits().try_into().ok();
     f64: "a float", FLOAT, any => Some(f64::from_bits(any.bits() as u64));
     *mut c_void: "a pointer", OPAQUE_PTR, any => Some(any.pointer());
     DType: "an element type", DATA_TYPE, any => Some(DType::from_word(any.bits() as u32));
@@ -252,9 +277,7 @@ macro_rules! classes {
                         Error::Mismatch { found, .. } => Error::mismatch($expected, found),
                         error => error,
                     })?;
-                    let unexpected = |object| {
-                        Error::mismatch($expected, format!("{:?}", Returned::from(object)))
-                    };
+                    let unexpected = |object| Returned::from(object).unexpected($expected);
                     $ty::try_from(object).map_err(unexpected)
                 }
             }

@@ -173,6 +173,29 @@ fn types_say_what_is_only_read() {
     }
 }
 
+/// A tensor where none is expected, and one too many, are the errors of the declaration, however they are borrowed.
+#[test]
+fn tensors_where_none_is_expected() {
+    let rows = [
+        ("xs: List[int64]", "expected List but got Tensor"),
+        ("xs: Shape([n, 4])", "expected Shape but got Tensor"),
+        ("n: int64", "expected int64 but got Tensor"),
+        ("s: Optional[Union[str, int64]]", "expected Optional[Union[str, int64]] but got Tensor"),
+        ("", "expected 0 but got 1"),
+    ];
+    for (params, expected) in rows {
+        let text = format!("f({params}) -> None = {{ return; }};");
+        let f = Jit::new().unwrap().compile(&text.parse().unwrap()).unwrap().function("f").unwrap();
+        for error in [f.call((&[1_i64, 2],)), f.call((&mut [1_i64, 2],))].map(Result::unwrap_err) {
+            assert_eq!(error.kind, "TypeError");
+            assert!(error.message.ends_with(expected), "{params}: {error}");
+        }
+    }
+    let text = "f(*rest: Any) -> None = { return; };";
+    let f = Jit::new().unwrap().compile(&text.parse().unwrap()).unwrap().function("f").unwrap();
+    assert!(f.call((&[1_i64],)).unwrap_err().message.contains("others may read"));
+}
+
 #[test]
 fn tensors_come_back_and_are_read_in_place() {
     for runtime in runtimes() {
@@ -279,18 +302,15 @@ fn other_types_are_mismatches() {
     let mismatch = |error: Error| error.to_string();
     assert_eq!(
         mismatch(i64::try_from(text.clone()).unwrap_err()),
-        "expected an int64 but got Str(\"text\")"
+        "expected an i64 but got \"text\""
     );
-    assert_eq!(mismatch(text.tensor().unwrap_err()), "expected a tensor but got Str(\"text\")");
+    assert_eq!(mismatch(text.tensor().unwrap_err()), "expected a tensor but got \"text\"");
     assert_eq!(
         mismatch(FfiFunction::try_from(text).unwrap_err()),
-        "expected a function but got Str(\"text\")"
+        "expected a function but got \"text\""
     );
     let int = same.call((300,)).unwrap();
-    assert_eq!(
-        mismatch(u8::try_from(int.clone()).unwrap_err()),
-        "expected a uint8 but got Int(300)"
-    );
-    assert_eq!(mismatch(int.text().unwrap_err()), "expected a string but got Int(300)");
+    assert_eq!(mismatch(u8::try_from(int.clone()).unwrap_err()), "expected a u8 but got 300");
+    assert_eq!(mismatch(int.text().unwrap_err()), "expected a string but got 300");
     assert_eq!(i16::try_from(int).unwrap(), 300);
 }

@@ -227,3 +227,17 @@ fn kernels_have_hundreds_of_parameters() {
         assert!(error.message.contains(&format!("type of x{}", count - 1)), "{error}");
     }
 }
+
+/// A JIT shows what it was given.
+#[test]
+fn a_jit_is_shown_with_its_kernels() {
+    extern "C" fn k() {}
+    let kernel: extern "C" fn() = k;
+    // SAFETY: the kernel is sound.
+    let jit = unsafe { Jit::new().unwrap().kernel("k", kernel).kernel("j", kernel) };
+    let jit = jit.function("g", |n: i64| n).unwrap();
+    assert_eq!(
+        format!("{jit:?}"),
+        r#"Jit { kernels: ["j", "k"], functions: ["g"], emitted: [], .. }"#
+    );
+}

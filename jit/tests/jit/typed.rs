@@ -127,6 +127,10 @@ fn types_that_do_not_fit_are_named() {
             "the result of `numbers` is declared as float64 but typed as i64",
         ),
         (
+            refused::<(i64, f64), Option<String>>(&compiled, "numbers"),
+            "the result of `numbers` is declared as float64 but typed as Option<String>",
+        ),
+        (
             refused::<(&str, &str), i64>(&compiled, "size"),
             "argument #1 of `size` is declared as bytes but typed as &str",
         ),

@@ -2,7 +2,8 @@
 
 use backend_cranelift::recorded::{Recorded, record};
 use backend_cranelift::{Cranelift, Settings, isa};
-use codegen::{Backend, Loader, linked_routines, routines};
+use codegen::linker::{linked_routines, routines};
+use codegen::{Backend, Loader};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_prebuilt::{TARGET, in_process, objects};
 

@@ -4,7 +4,7 @@ use abi_spec::{DType, DeviceType, Scalar};
 
 use crate::declaration::{
     Body, Device, Dim, Expr, Function, KernelCall, KernelRef, Leaf, Library, Literal, ParamType,
-    Shape, Tensor,
+    Shape, Signature, Tensor,
 };
 
 /// A change to a function that no text expresses.
@@ -33,7 +33,7 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 28] = [
+    let rows: [(Change, &str); 29] = [
         (&|f| f.signature.name.clear(), "function 0: the name is empty"),
         (
             &|f| f.signature.name = "a\nb".into(),
@@ -42,6 +42,11 @@ fn values_built_in_rust() {
         (
             &|f| f.signature.params[1].name = "`é".into(),
             "f: parameter 1: the name holds a backtick",
+        ),
+        (
+            &|f| f.signature = Signature::closure(),
+            "function: it has the signature of a function that a body makes (`Signature::closure`): a function of a library \
+             is built with its name, by `Signature::new`",
         ),
         (&|f| f.docs = "a\rb".into(), "f: docs: documentation must not contain control characters"),
         (

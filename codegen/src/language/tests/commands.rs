@@ -180,7 +180,7 @@ fn meaning() {
 }
 
 fn accepted(text: &str) {
-    text.parse::<Library>().unwrap_or_else(|error| panic!("{text}: {error}"));
+    let _: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
 }
 
 /// The device of an optional tensor may be used wherever the tensor is known to be there.

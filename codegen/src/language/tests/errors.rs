@@ -117,7 +117,7 @@ fn what_was_meant() {
     // These words are names.
     let names =
         "f(int: int8, float: int8) -> None = { while(int); let elif = float; double(elif); };";
-    names.parse::<Library>().unwrap_or_else(|error| panic!("{error}"));
+    let _: Library = names.parse().unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

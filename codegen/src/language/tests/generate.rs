@@ -263,7 +263,12 @@ pub(super) fn signature() -> impl Strategy<Value = Signature> {
         .prop_map(|(condition, message)| Constraint { condition, message });
     let name = prop_oneof![4 => name(), 1 => Just("extern".to_owned())];
     (name, vec(param(), 0..4), result(), vec(constraint, 0..3)).prop_map(
-        |(name, params, result, constraints)| Signature { name, params, result, constraints },
+        |(name, params, result, constraints)| Signature {
+            params,
+            result,
+            constraints,
+            ..Signature::new(name)
+        },
     )
 }
 

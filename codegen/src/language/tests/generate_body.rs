@@ -90,9 +90,9 @@ fn simple() -> BoxedStrategy<StatementKind> {
 
 /// Generates a function that a body makes.
 fn closure(block: impl Strategy<Value = Vec<Statement>>) -> impl Strategy<Value = Function> {
-    (signature(), block).prop_map(|(mut signature, block)| {
-        signature.name = Signature::closure().name;
-        signature.body(block)
+    (signature(), block).prop_map(|(signature, block)| {
+        let Signature { params, result, constraints, .. } = signature;
+        Signature { params, result, constraints, ..Signature::closure() }.body(block)
     })
 }
 

@@ -47,8 +47,8 @@ pub(crate) fn define_once(module: &mut Module, loader: Loader) {
 /// therefore in one module, and so are those of PyTorch's operators. A linked file has one copy of each routine and exports none.
 ///
 /// ```
-/// use tvm_ffi_codegen::{Library, Loader, Options, Routines, ir};
-/// use tvm_ffi_codegen::{is_linked_routine, linked_routines, lower};
+/// use tvm_ffi_codegen::linker::{is_linked_routine, linked_routines};
+/// use tvm_ffi_codegen::{Library, Loader, Options, Routines, ir, lower};
 ///
 /// let library: Library = "half(x: float64) -> float64 = half(x);".parse()?;
 /// let options = Options { routines: Routines::Linked, ..Options::default() };
@@ -177,7 +177,7 @@ fn linked(group: &[Routine], loader: Loader) -> (String, Module) {
 /// Returns true if a symbol names a linked routine of this version, whose stamp it has.
 ///
 /// ```
-/// use tvm_ffi_codegen::is_linked_routine;
+/// use tvm_ffi_codegen::linker::is_linked_routine;
 ///
 /// assert!(!is_linked_routine("tvm_ffi_codegen.fail_count.0123456789abcdef"));
 /// assert!(!is_linked_routine("malloc"));
