@@ -42,7 +42,7 @@ unsafe impl Class for ArrayObject {
 }
 
 impl ArrayObject {
-    /// Makes an array of values.
+    /// Makes an array of values: the argument for a sequence or a tuple. [`ShapeObject::new`] makes a shape.
     ///
     /// ```
     /// use tvm_ffi_codegen_jit::{ArrayObject, runtime};

@@ -163,6 +163,7 @@ fn types_say_what_is_only_read() {
         (format!("Union[{READ}, Object]"), false),
         (format!("Union[{READ}, handle]"), false),
         ("handle".to_owned(), false),
+        ("Union[int64, Any]".to_owned(), false),
         ("Any".to_owned(), false),
     ];
     for (ty, is_read) in rows {
@@ -180,6 +181,11 @@ fn tensors_where_none_is_expected() {
         ("xs: List[int64]", "expected List but got Tensor"),
         ("xs: Shape([n, 4])", "expected Shape but got Tensor"),
         ("n: int64", "expected int64 but got Tensor"),
+        ("p: ptr", "expected ptr but got Tensor"),
+        ("s: Stream", "expected Stream but got Tensor"),
+        ("f: Function", "expected Function but got Tensor"),
+        ("t: Tuple[Tensor([n], int64)]", "expected Tuple but got Tensor"),
+        ("l: Literal[1, None]", "expected Literal[1, None] but got Tensor"),
         ("s: Optional[Union[str, int64]]", "expected Optional[Union[str, int64]] but got Tensor"),
         ("", "expected 0 but got 1"),
     ];
