@@ -1,5 +1,5 @@
-//! Computes the stamp of linked routines: objects with equal stamps were made by the same sources and share routines. The
-//! sources are those of this crate, of the translator of its routines, and of the ABI.
+//! Computes the stamp of linked routines: objects with equal stamps were made by the same sources and share routines.
+//! The sources are those of this crate, of the translator of its routines, and of the ABI.
 //! Writes the pictures of the guide as rustdoc can show them, which knows no files beside a page.
 
 use std::fmt::Write as _;
@@ -9,8 +9,8 @@ use std::{env, fs, io};
 use abi_spec::sources;
 
 fn main() -> io::Result<()> {
-    // Each crate digests its own files: where those of the others are, or whether they are there, depends on how the crates
-    // were fetched.
+    // Each crate digests its own files: where those of the others are, or whether they are there, depends on how the
+    // crates were fetched.
     let own = sources::digest(Path::new("src"))?;
     let parts = [env!("CARGO_PKG_VERSION"), &own, routine::sources!(), abi_spec::SOURCES];
     println!("cargo::rustc-env=ROUTINES_STAMP={}", sources::together(&parts));

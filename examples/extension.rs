@@ -1,5 +1,5 @@
-//! A compiler in Rust that Python calls: `mylang.compile(text)` compiles declarations into the process and returns their
-//! functions, in a map. Errors are exceptions of their kinds, and one of a callback in Python passes through.
+//! A compiler in Rust that Python calls: `mylang.compile(text)` compiles declarations into the process and returns
+//! their functions, in a map. Errors are exceptions of their kinds, and one of a callback in Python passes through.
 //! `extension.py` loads the library that this file becomes.
 
 use std::error::Error;

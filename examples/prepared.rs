@@ -1,5 +1,5 @@
-//! A decode loop: a launch that is prepared once and submitted a thousand times, beside the call that checks and encodes
-//! anew each time. It needs a CUDA driver, or the tests' stand-in for one.
+//! A decode loop: a launch that is prepared once and submitted a thousand times, beside the call that checks and
+//! encodes anew each time. It needs a CUDA driver, or the tests' stand-in for one.
 
 use std::error::Error;
 use std::ffi::c_void;

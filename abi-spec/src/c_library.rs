@@ -26,7 +26,8 @@ pub mod loader {
     /// `void* dlsym(void* library, const char* name)`
     pub const DLSYM: &str = "dlsym";
 
-    /// `const char* dlerror(void)`: what the last failure of this thread was; NULL if there is none that was not asked for.
+    /// `const char* dlerror(void)`: what the last failure of this thread was; NULL if there is none that was not asked
+    /// for.
     pub const DLERROR: &str = "dlerror";
 
     /// The mode that binds all symbols at once, for this caller only.

@@ -103,9 +103,9 @@ impl fmt::Display for DType {
 }
 
 impl DType {
-    /// Returns true if `TVMFFIDataTypeFromString` takes a text for an element type. It knows more than [`FromStr`] does:
-    /// `int`, `i32`, `void`, any bits up to 255, scalable vectors, and custom types, which others register; but no
-    /// complex numbers. Source: `StringViewToDLDataType_` in `tvm/ffi/dtype.h`.
+    /// Returns true if `TVMFFIDataTypeFromString` takes a text for an element type. It knows more than [`FromStr`]
+    /// does: `int`, `i32`, `void`, any bits up to 255, scalable vectors, and custom types, which others register; but
+    /// no complex numbers. Source: `StringViewToDLDataType_` in `tvm/ffi/dtype.h`.
     pub fn is_named_by(text: &str) -> bool {
         if text.is_empty() || text == "void" || text.starts_with("custom[") {
             return true;

@@ -16,9 +16,10 @@ pub use dlpack::*;
 pub use reflection::*;
 pub use value::*;
 
-/// Byte offset of the object header in a module as [`LIBRARY_CTX`](crate::symbol::LIBRARY_CTX) points at it. The context
-/// is a pointer to the C++ class `ModuleObj`, whose table of virtual functions precedes its base, the object: so the
-/// C++ ABI of Itanium has it as long as the class has virtual functions and its base has none. Measured on 0.1.15.
+/// Byte offset of the object header in a module as [`LIBRARY_CTX`](crate::symbol::LIBRARY_CTX) points at it. The
+/// context is a pointer to the C++ class `ModuleObj`, whose table of virtual functions precedes its base, the object:
+/// so the C++ ABI of Itanium has it as long as the class has virtual functions and its base has none. Measured on
+/// 0.1.15.
 pub const MODULE_OBJECT: u32 = 8;
 
 /// The size, alignment and fields of a C struct.

@@ -1,12 +1,12 @@
-//! Digests of sources. Build scripts take them of each crate by itself, whose files are the same in a checkout and in the
-//! package that was made of it.
+//! Digests of sources. Build scripts take them of each crate by itself, whose files are the same in a checkout and in
+//! the package that was made of it.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Returns the digest of the files of Rust in a folder and the folders below it, in hexadecimal digits: of their names
-/// there and of their contents, without the carriage returns of a checkout on Windows. Tells Cargo to look at each of them;
-/// a new file is named in one that is there, so that a change of other files of the folder builds nothing anew.
+/// there and of their contents, without the carriage returns of a checkout on Windows. Tells Cargo to look at each of
+/// them; a new file is named in one that is there, so that a change of other files of the folder builds nothing anew.
 ///
 /// # Errors
 /// The error of a folder or a file that cannot be read.

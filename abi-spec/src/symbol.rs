@@ -33,8 +33,8 @@ pub const MAIN: &str = "__tvm_ffi_main";
 /// The largest length of a function's name, in bytes: 1,000 characters of any script.
 pub const MAX_NAME: usize = 4096;
 
-/// Returns whether a loader fills, or reads, a variable of this name in a library: a [context symbol](CONTEXT_PREFIX), or
-/// a name that the runtime reserves. Such a variable has to be exported.
+/// Returns whether a loader fills, or reads, a variable of this name in a library: a [context symbol](CONTEXT_PREFIX),
+/// or a name that the runtime reserves. Such a variable has to be exported.
 ///
 /// ```
 /// use tvm_ffi_abi_spec::symbol::{LIBRARY_CTX, is_for_loader};
@@ -70,7 +70,8 @@ pub fn system_symbol(prefix: &str, symbol: &str) -> String {
     }
 }
 
-/// A use that the runtime, or a macro of its headers, has for symbols that begin with [`PREFIX`] and another underscore.
+/// A use that the runtime, or a macro of its headers, has for symbols that begin with [`PREFIX`] and another
+/// underscore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reserved {
     /// [`LIBRARY_CTX`].

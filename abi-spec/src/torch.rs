@@ -1,16 +1,16 @@
-//! The stable C ABI of PyTorch, `torch/csrc/stable/c/shim.h` and `torch/csrc/inductor/aoti_torch/c/shim.h`: what a library
-//! calls to register operators, and what its kernels call.
+//! The stable C ABI of PyTorch, `torch/csrc/stable/c/shim.h` and `torch/csrc/inductor/aoti_torch/c/shim.h`: what a
+//! library calls to register operators, and what its kernels call.
 //!
-//! A kernel is `void kernel(StableIValue* stack, uint64_t inputs, uint64_t outputs)`. A `StableIValue` is a word: a number, a
-//! truth, or a handle. The kernel owns the handles of its inputs, and PyTorch those of the outputs, which begin where the
-//! inputs began. An optional value is NULL or the address of a word, which the kernel deletes. A kernel reports an error by an
-//! exception of C++, which `aoti_torch_check` throws for it. `tests/systems/pytorch` checks every prototype against the headers of
-//! `torch`.
+//! A kernel is `void kernel(StableIValue* stack, uint64_t inputs, uint64_t outputs)`. A `StableIValue` is a word: a
+//! number, a truth, or a handle. The kernel owns the handles of its inputs, and PyTorch those of the outputs, which
+//! begin where the inputs began. An optional value is NULL or the address of a word, which the kernel deletes. A kernel
+//! reports an error by an exception of C++, which `aoti_torch_check` throws for it. `tests/systems/pytorch` checks
+//! every prototype against the headers of `torch`.
 
 use crate::{DType, DeviceType, TypeCode};
 
-/// Oldest version with the ABI, 2.10.0, as kernels are registered for it: a byte each for major, minor and patch, highest
-/// first. PyTorch hands kernels values in the form of this version.
+/// Oldest version with the ABI, 2.10.0, as kernels are registered for it: a byte each for major, minor and patch,
+/// highest first. PyTorch hands kernels values in the form of this version.
 pub const VERSION: u64 = 2 << 56 | 10 << 48;
 
 /// File with the functions, in a process that has loaded PyTorch.
@@ -22,15 +22,15 @@ pub const ACCELERATOR_FILES: [&str; 2] = ["libtorch_cuda.so", "libtorch_hip.so"]
 /// Key of the dispatcher for kernels that serve every device.
 pub const DISPATCH_KEY: &str = "CompositeExplicitAutograd";
 
-/// `operator delete(void*)`, as the C++ ABI of Itanium spells it. Before `torch_delete_stable_ivalue`, which 2.13 has, it
-/// frees the words of optional values.
+/// `operator delete(void*)`, as the C++ ABI of Itanium spells it. Before `torch_delete_stable_ivalue`, which 2.13 has,
+/// it frees the words of optional values.
 pub const OPERATOR_DELETE: &str = "_ZdlPv";
 
 /// `operator new(size_t)`. Before `torch_new_stable_ivalue`, which 2.13 has, it makes the words of optional results.
 pub const OPERATOR_NEW: &str = "_Znwm";
 
-/// Functions that return the number of an element type, `int32_t getter(void)`, with the type. Only their numbers are not
-/// part of the ABI.
+/// Functions that return the number of an element type, `int32_t getter(void)`, with the type. Only their numbers are
+/// not part of the ABI.
 pub const DTYPES: [(&str, DType); 22] = [
     ("aoti_torch_dtype_bool", DType::BOOL),
     ("aoti_torch_dtype_int8", DType::INT8),
@@ -56,8 +56,8 @@ pub const DTYPES: [(&str, DType); 22] = [
     ("torch_dtype_float8_e8m0fnu", DType::new(TypeCode::Float8E8m0fnu, 8, 1)),
 ];
 
-/// Functions that return the number of a type of devices, `int32_t getter(void)`, with the type. That of CUDA is that of ROCm
-/// in builds for ROCm.
+/// Functions that return the number of a type of devices, `int32_t getter(void)`, with the type. That of CUDA is that
+/// of ROCm in builds for ROCm.
 pub const DEVICES: [(&str, DeviceType); 5] = [
     ("aoti_torch_device_type_cpu", DeviceType::CPU),
     ("aoti_torch_device_type_cuda", DeviceType::CUDA),
@@ -75,8 +75,8 @@ pub const MOST_DEVICES: usize = 32;
 /// Returns what the last exception of the thread says, since 2.13.
 pub const EXCEPTION: &str = "torch_exception_get_what_without_backtrace";
 
-/// Functions with their types in C++. Those that return `AOTITorchError`, an `int32_t`, return 0, or another number once
-/// they have printed why, or keep it for [`EXCEPTION`].
+/// Functions with their types in C++. Those that return `AOTITorchError`, an `int32_t`, return 0, or another number
+/// once they have printed why, or keep it for [`EXCEPTION`].
 pub const FUNCTIONS: [(&str, &str); 35] = [
     (
         "aoti_torch_library_init_fragment",

@@ -1,8 +1,8 @@
-//! The C API of XLA's foreign functions, `xla/ffi/api/c_api.h`: what a handler of a custom call reads of its call frame and
-//! calls of XLA.
+//! The C API of XLA's foreign functions, `xla/ffi/api/c_api.h`: what a handler of a custom call reads of its call frame
+//! and calls of XLA.
 //!
-//! A handler is `XLA_FFI_Error* handler(XLA_FFI_CallFrame* frame)`. It returns NULL, or an error that XLA then owns. Each
-//! struct begins with its size, up to the last field that its writer knows, and a list of extensions.
+//! A handler is `XLA_FFI_Error* handler(XLA_FFI_CallFrame* frame)`. It returns NULL, or an error that XLA then owns.
+//! Each struct begins with its size, up to the last field that its writer knows, and a list of extensions.
 //! `tests/systems/jax` checks every number against the headers of `jaxlib`.
 
 use crate::layout::{Field, Struct, structs};
@@ -14,7 +14,8 @@ pub const MAJOR: i32 = 0;
 /// Minor version of the API that the structs are of. Runtimes accept handlers of earlier versions for a year.
 pub const MINOR: i32 = 3;
 
-/// Type of the extension of a call frame by which XLA asks a handler for its [`METADATA`], `XLA_FFI_Extension_Metadata`.
+/// Type of the extension of a call frame by which XLA asks a handler for its [`METADATA`],
+/// `XLA_FFI_Extension_Metadata`.
 pub const METADATA_EXTENSION_TYPE: i32 = 1;
 
 /// Kind of an attribute that is an array of numbers or truths, `XLA_FFI_AttrType_ARRAY`.
@@ -29,7 +30,8 @@ pub const STRING_ATTRIBUTE: i32 = 4;
 /// Largest alignment that `XLA_FFI_DeviceMemory_Allocate` accepts. What it allocates is more aligned.
 pub const MAX_ALIGNMENT: u64 = 16;
 
-/// Stage of a program that makes its state, `XLA_FFI_ExecutionStage_INSTANTIATE`: calls have attributes, and no buffers.
+/// Stage of a program that makes its state, `XLA_FFI_ExecutionStage_INSTANTIATE`: calls have attributes, and no
+/// buffers.
 pub const INSTANTIATE_STAGE: i32 = 0;
 
 /// Codes of errors, `XLA_FFI_Error_Code`.
@@ -351,8 +353,8 @@ structs! {
         TYPE_INFO = "type_info" at 40: FieldType::Ptr;
     }
 
-    /// Arguments of `XLA_FFI_State_Set`, after which the state is XLA's. Those of `XLA_FFI_State_Get` have the same layout;
-    /// that sets the state.
+    /// Arguments of `XLA_FFI_State_Set`, after which the state is XLA's. Those of `XLA_FFI_State_Get` have the same
+    /// layout; that sets the state.
     STATE_SET_ARGS = XLA_FFI_State_Set_Args size 48 align 8, state_set_args {
         /// The size.
         STRUCT_SIZE = "struct_size" at 0: FieldType::U64;

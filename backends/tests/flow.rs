@@ -193,8 +193,8 @@ fn functions_may_be_declared_first() {
     check(&module, "is_even", &[(&[0], 1), (&[7], 0), (&[8], 1)]);
 }
 
-/// A function with a parameter of every type that only cold blocks call, two of them, which return to hot blocks. A backend
-/// may call it so that it keeps the registers of its callers.
+/// A function with a parameter of every type that only cold blocks call, two of them, which return to hot blocks. A
+/// backend may call it so that it keeps the registers of its callers.
 const ASIDE: &str = "\
 local func @mixed(%a: i8, %b: i8, %c: i16, %d: i32, %e: i64, %f: f32, %g: f64, %h: ptr) -> i64 noinline {
 entry:

@@ -129,8 +129,8 @@ impl Error {
         }
     }
 
-    /// Returns the location of the statement at fault, or of one around it, or of the function; `None` if the declaration
-    /// has none.
+    /// Returns the location of the statement at fault, or of one around it, or of the function; `None` if the
+    /// declaration has none.
     pub fn location(&self) -> Option<&Location> {
         if let Error::Syntax { location, .. } | Error::Limit { location: location @ Some(_), .. } =
             self

@@ -1,5 +1,5 @@
-//! Explanations: each function of a library as lines of text that know what they are about, so that a page or an editor can
-//! show a check in its declaration, its resolved form and its message side by side. [`ir::Module::lines`] and the
+//! Explanations: each function of a library as lines of text that know what they are about, so that a page or an editor
+//! can show a check in its declaration, its resolved form and its message side by side. [`ir::Module::lines`] and the
 //! backends' listings give the rest of the way, with the same topics.
 //!
 //! A topic is a part of a declaration, by name: a value (`x`), a part of it (`x.shape0`, `x.data`), a constraint

@@ -111,20 +111,21 @@
 //! ```
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; tokens are as long as possible. Letters are
-//! ASCII. A byte order mark at the start of a text is skipped, and positions are counted without it. The reserved words are `where try null stream current_device min max ceildiv else and or not _ None
-//! True False` and the words that types start with. In backticks any text names a value or a function, a reserved word too:
-//! `` `my.f`(`stream`: int64) ``. It has [`MAX_NAME`] bytes at most. The canonical text, and with it every message, has
-//! backticks only where they are needed; Rust values have none. No way is needed to write a backtick in a name, so
-//! there is none. A function whose symbol the runtime reads as something else is refused: `_library_ctx`,
-//! `_library_bin`, and the names that begin with `_metadata_`, `_doc_` and `_cubin_`. Images are words, kinds of errors
-//! too, also with dots. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
-//! grammar has them and no `(` follows, so that `let(x);` calls a C function. The first operand of `upload`, `fill`,
-//! `copy` and `wait` may start with a parenthesis, unless nothing but `;` follows the one that closes it:
-//! `wait(s);` calls a C function. `if` and `return` always start a
-//! statement, since a parenthesis may follow them; a C function of that name is called as `"if"(x);`. In quotes a C
-//! function may have any name that the runtime, LLVM and assemblers do not reserve: no control characters, and no
-//! prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///` is not part of the
-//! documentation. A `-` directly before a literal is part of it, so that the least `int64` can be written.
+//! ASCII. A byte order mark at the start of a text is skipped, and positions are counted without it. The reserved words
+//! are `where try null stream current_device min max ceildiv else and or not _ None True False` and the words that
+//! types start with. In backticks any text names a value or a function, a reserved word too: `` `my.f`(`stream`: int64)
+//! ``. It has [`MAX_NAME`] bytes at most. The canonical text, and with it every message, has backticks only where they
+//! are needed; Rust values have none. No way is needed to write a backtick in a name, so there is none. A function
+//! whose symbol the runtime reads as something else is refused: `_library_ctx`, `_library_bin`, and the names that
+//! begin with `_metadata_`, `_doc_` and `_cubin_`. Images are words, kinds of errors too, also with dots. All other
+//! words are names: `errors`, `extern` and the words of statements have a meaning only where the grammar has them and
+//! no `(` follows, so that `let(x);` calls a C function. The first operand of `upload`, `fill`, `copy` and `wait` may
+//! start with a parenthesis, unless nothing but `;` follows the one that closes it: `wait(s);` calls a C function. `if`
+//! and `return` always start a statement, since a parenthesis may follow them; a C function of that name is called as
+//! `"if"(x);`. In quotes a C function may have any name that the runtime, LLVM and assemblers do not reserve: no
+//! control characters, and no prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///`
+//! is not part of the documentation. A `-` directly before a literal is part of it, so that the least `int64` can be
+//! written.
 //!
 //! Documentation stands before a function, and before a parameter that needs some:
 //!
@@ -422,8 +423,8 @@
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
 //!
-//! `function(i: int64) -> None { … }` makes a function: a value of type `Function` that `let` names, a call takes, an array
-//! contains or `return` returns. See [functions that bodies make](#functions-that-bodies-make).
+//! `function(i: int64) -> None { … }` makes a function: a value of type `Function` that `let` names, a call takes, an
+//! array contains or `return` returns. See [functions that bodies make](#functions-that-bodies-make).
 //!
 //! A `match` has an arm for each type of the union `v`, in its order and in the same words, and for None at the end if
 //! `v` is optional. An optional value that is no union has the arms `x: T` and `None`. `v` is a parameter, a name of
@@ -487,8 +488,8 @@
 //! | `*rest` | cannot be held |
 //! | the library | held too: the closure may outlive every other reference to its module, or to code of a JIT |
 //!
-//! A closure holds its values in an `ffi.Array` of the runtime. The runtime frees it, so that no code of the library runs
-//! when a closure is dropped, on whatever thread. Making a closure takes about four allocations, calling it none.
+//! A closure holds its values in an `ffi.Array` of the runtime. The runtime frees it, so that no code of the library
+//! runs when a closure is dropped, on whatever thread. Making a closure takes about four allocations, calling it none.
 //!
 //! # C functions
 //!

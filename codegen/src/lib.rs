@@ -45,11 +45,11 @@
 //! [`Statement`], and the operators of [`Expr`] build declarations; [`exprs!`] lists operands of several types.
 //!
 //! Fields are public: read them, and change them in a value that a constructor has made. Most structs are
-//! `#[non_exhaustive]`, since a later release may add fields, so Rust refuses `Signature { … }` outside of this crate; call
-//! the constructor.
+//! `#[non_exhaustive]`, since a later release may add fields, so Rust refuses `Signature { … }` outside of this crate;
+//! call the constructor.
 //!
-//! Declarations contain [`DType`], [`DeviceType`], [`Scalar`] and the import tree of [`library_bin`], which the crate of
-//! the ABI defines.
+//! Declarations contain [`DType`], [`DeviceType`], [`Scalar`] and the import tree of [`library_bin`], which the crate
+//! of the ABI defines.
 //!
 //! # The stages of a declaration
 //! 1. [`language`] parses text to a [`Library`] and prints a [`Library`] as text.

@@ -5,8 +5,8 @@
 //! are known only at run time, to a shared routine, which composes the message and raises it.
 //!
 //! Functions that take an emitter, a checker or a body emit code. Where their comments say "checks", "loads" or
-//! "releases", the emitted code does so; a value that they return is a value of host IR. Code that "leaves with an error"
-//! releases what the wrapper owns and returns a status that is not 0.
+//! "releases", the emitted code does so; a value that they return is a value of host IR. Code that "leaves with an
+//! error" releases what the wrapper owns and returns a status that is not 0.
 
 mod body;
 mod checks;
@@ -57,8 +57,8 @@ pub struct Options {
     pub unchecked: Unchecked,
     /// Functions with which launches open the library of the GPU driver.
     pub loader: Loader,
-    /// True for code in process, which its owner frees and in which no constructor runs: a module with cached calls exports
-    /// [`FORGET`], and operators of PyTorch are registered by the function `_torch` alone.
+    /// True for code in process, which its owner frees and in which no constructor runs: a module with cached calls
+    /// exports [`FORGET`], and operators of PyTorch are registered by the function `_torch` alone.
     pub in_process: bool,
 }
 
@@ -100,8 +100,8 @@ pub enum Routines {
     /// The module has a copy of each routine that may be inlined. A linker adds the others from [`linked_routines`],
     /// once for all modules.
     Linked,
-    /// The module defines each routine that it uses, as [`Linkage::Once`] with the names that linked routines have: linkers
-    /// keep one copy, and one that is emitted into a module with another library's copy takes that.
+    /// The module defines each routine that it uses, as [`Linkage::Once`] with the names that linked routines have:
+    /// linkers keep one copy, and one that is emitted into a module with another library's copy takes that.
     Once,
 }
 
@@ -193,7 +193,8 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     module
 }
 
-/// Returns a module that exports every routine, for wrappers that were lowered with [`Routines::Shared`] and this loader.
+/// Returns a module that exports every routine, for wrappers that were lowered with [`Routines::Shared`] and this
+/// loader.
 pub fn routines(loader: Loader) -> ir::Module {
     let mut module = ir::Module::default();
     routines::declare_all(&mut module, Linkage::Export);

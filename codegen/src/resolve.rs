@@ -125,8 +125,8 @@ impl Library {
         self.resolve_declarations().map(drop)
     }
 
-    /// Checks the form of every declaration: sizes, depth, names, and what goes with what, apart from what names mean. It
-    /// needs little stack whatever the depth, which other walks over a declaration take for granted.
+    /// Checks the form of every declaration: sizes, depth, names, and what goes with what, apart from what names mean.
+    /// It needs little stack whatever the depth, which other walks over a declaration take for granted.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Call, Expr, Library, Signature};
@@ -170,10 +170,10 @@ impl Library {
         Ok(resolved)
     }
 
-    /// Returns the C functions that bodies call, as [`Resolved::kernels`] does. This one is for a library that is not complete
-    /// yet: a compiler that compiles its kernels, for CPU and GPU, after it has asked for their types has no bytes of
-    /// [images](Library::images), without which [`resolve`](Library::resolve) fails. Who has resolved the library already
-    /// calls [`Resolved::kernels`], which does no work twice.
+    /// Returns the C functions that bodies call, as [`Resolved::kernels`] does. This one is for a library that is not
+    /// complete yet: a compiler that compiles its kernels, for CPU and GPU, after it has asked for their types has no
+    /// bytes of [images](Library::images), without which [`resolve`](Library::resolve) fails. Who has resolved the
+    /// library already calls [`Resolved::kernels`], which does no work twice.
     ///
     /// # Errors
     ///

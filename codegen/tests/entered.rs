@@ -1,5 +1,5 @@
-//! Calls of functions of the same library: which enter behind the checks of the callee, and those that write into tensors
-//! of the caller.
+//! Calls of functions of the same library: which enter behind the checks of the callee, and those that write into
+//! tensors of the caller.
 
 use tvm_ffi_codegen::{
     Call, DType, FunctionCall, Library, Options, Output, Signature, Statement, Tensor, ir, lower,

@@ -51,8 +51,8 @@ fn lowered_declarations_verify() {
     }
 }
 
-/// A property whose computation branches or calls is computed once for the code that follows, and again in code that does
-/// not dominate what follows.
+/// A property whose computation branches or calls is computed once for the code that follows, and again in code that
+/// does not dominate what follows.
 #[test]
 fn properties_of_tensors_are_computed_once() {
     let rows = [

@@ -13,11 +13,11 @@ const DIGEST: usize = size_of::<Fingerprint>();
 
 /// A folder that keeps outputs for later processes.
 ///
-/// A file is found by all that decides about its bytes: the [fingerprint](Library::fingerprint) of the library, the options
-/// of the request, and the contents of the files to link. Programs and folders of the system that options name, such as a
-/// linker or a sysroot, count by their paths. The folder may hold other files, any number of processes may use it, and any of
-/// its files may be removed at any time: a file is written under another name and renamed, and one that is damaged is made
-/// anew.
+/// A file is found by all that decides about its bytes: the [fingerprint](Library::fingerprint) of the library, the
+/// options of the request, and the contents of the files to link. Programs and folders of the system that options name,
+/// such as a linker or a sysroot, count by their paths. The folder may hold other files, any number of processes may
+/// use it, and any of its files may be removed at any time: a file is written under another name and renamed, and one
+/// that is damaged is made anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,

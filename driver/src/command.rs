@@ -1,5 +1,5 @@
-//! The command line, as a function of its arguments. Exit codes: 0, 1 if the input is at fault, 2 for wrong usage, and 141
-//! if nobody reads standard output any more, as the shell says of a program that a closed pipe ends.
+//! The command line, as a function of its arguments. Exit codes: 0, 1 if the input is at fault, 2 for wrong usage, and
+//! 141 if nobody reads standard output any more, as the shell says of a program that a closed pipe ends.
 
 mod depfile;
 mod emit;
@@ -116,8 +116,8 @@ fn usage(field: &str, reason: &str) -> clap::Error {
 
 /// Runs the command line and returns its exit code. `program` is the command that starts this program, a path and its
 /// first arguments; `arguments` come after them. The program starts itself again to read kernels in a language of a
-/// backend, because that may end a process. With the cargo feature `log` and the variable `TVM_FFI_CODEGEN_LOG` it prints
-/// to standard error why the library chose what it emits.
+/// backend, because that may end a process. With the cargo feature `log` and the variable `TVM_FFI_CODEGEN_LOG` it
+/// prints to standard error why the library chose what it emits.
 pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
     #[cfg(feature = "log")]
     logging::start();
@@ -144,7 +144,8 @@ pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
 /// The exit code where nobody reads standard output: 128 and the number of the signal SIGPIPE.
 const UNREAD: u8 = 141;
 
-/// Returns whether standard output is a pipe whose reader has gone, which has what it wanted: nothing is said about that.
+/// Returns whether standard output is a pipe whose reader has gone, which has what it wanted: nothing is said about
+/// that.
 fn is_unread(error: &Error) -> bool {
     let Error::Write { path, source } = error else { return false };
     path == Path::new(link::file::STANDARD) && source.kind() == io::ErrorKind::BrokenPipe

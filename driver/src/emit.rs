@@ -88,8 +88,8 @@ fn declaration(path: Option<&Path>, errors: impl Into<Errors>) -> Error {
 impl Request {
     /// Compiles a library.
     ///
-    /// An error of the declarations is the first one. [`Library::validate`] returns all faults: a compiler that shows errors to
-    /// its users calls it first.
+    /// An error of the declarations is the first one. [`Library::validate`] returns all faults: a compiler that shows
+    /// errors to its users calls it first.
     ///
     /// # Errors
     /// The errors of [`check`](Request::check), [`complete`](Request::complete), [`lower`] and

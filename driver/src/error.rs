@@ -181,7 +181,8 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// Returns the error, of which those about declarations have their positions in the text from which they were parsed.
+    /// Returns the error, of which those about declarations have their positions in the text from which they were
+    /// parsed.
     pub fn locate(self, text: &str) -> Error {
         if let Error::Declaration { path, source } = self {
             return Error::Declaration { path, source: source.locate(text) };

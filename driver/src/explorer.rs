@@ -1,5 +1,5 @@
-//! The explorer: one self-contained page that shows a library in columns, from the declaration to machine code, in which
-//! the lines that belong together light up.
+//! The explorer: one self-contained page that shows a library in columns, from the declaration to machine code, in
+//! which the lines that belong together light up.
 
 mod disassembly;
 mod escape;

@@ -39,12 +39,12 @@ pub enum Mode {
     Executable,
 }
 
-/// Writes a temporary file and renames it: on failure an old file stays, and processes keep what they have mapped of it.
-/// Permissions of an old file to read, write and execute stay. Other hard links of it keep the old contents. `-` is
+/// Writes a temporary file and renames it: on failure an old file stays, and processes keep what they have mapped of
+/// it. Permissions of an old file to read, write and execute stay. Other hard links of it keep the old contents. `-` is
 /// standard output. A symbolic link is followed; a device or pipe is written to directly.
 ///
-/// Nine tenths of the time that replacing a file takes on ext4 are the file system's, which begins to write the contents out
-/// so that a crash of the machine leaves one of the two files, and not an empty one. A file without a name
+/// Nine tenths of the time that replacing a file takes on ext4 are the file system's, which begins to write the
+/// contents out so that a crash of the machine leaves one of the two files, and not an empty one. A file without a name
 /// (`O_TMPFILE`) that gets one takes longer than a rename where there is no old file, and cannot replace one.
 pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     let result = if path == Path::new(STANDARD) {

@@ -32,32 +32,33 @@ pub struct Request {
     /// Level of optimisation of llvm, mlir and c.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t, value_parser = values::levels())]
     pub optimization: Optimize,
-    /// File that defines kernels: an object or an archive of objects; a shared library, which the loader then loads with
-    /// ours; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given several times.
+    /// File that defines kernels: an object or an archive of objects; a shared library, which the loader then loads
+    /// with ours; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given several
+    /// times.
     #[arg(long, value_name = "KERNEL", value_parser = PathBufValueParser::new().map(File::Path))]
     pub link: Vec<File>,
-    /// Module to add the functions to, with llvm LLVM IR as text or bitcode, with mlir MLIR: the output is all of it, for
-    /// forms native, bitcode, object and shared. What the module has keeps names, linkage, attributes and metadata; kernels
-    /// in it are called, and the files to link are added to it as elsewhere.
+    /// Module to add the functions to, with llvm LLVM IR as text or bitcode, with mlir MLIR: the output is all of it,
+    /// for forms native, bitcode, object and shared. What the module has keeps names, linkage, attributes and metadata;
+    /// kernels in it are called, and the files to link are added to it as elsewhere.
     #[arg(long, value_name = "MODULE", value_parser = PathBufValueParser::new().map(File::Path))]
     pub into: Option<File>,
-    /// Library to link by its name, libNAME.so or else libNAME.a (NAME.lib for Windows, libNAME.dylib for macOS), or by the
-    /// name of its file, `:FILE`. May be given several times.
+    /// Library to link by its name, libNAME.so or else libNAME.a (NAME.lib for Windows, libNAME.dylib for macOS), or by
+    /// the name of its file, `:FILE`. May be given several times.
     #[arg(short = 'l', value_name = "NAME")]
     pub libraries: Vec<String>,
     /// Folder to search for libraries before those of the system. May be given several times.
     #[arg(short = 'L', value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Root folder of the system to link for: libraries, linker scripts and the parts of the C library are searched there,
-    /// and not on this machine [default for GNU/Linux: the symbols of glibc 2.28].
+    /// Root folder of the system to link for: libraries, linker scripts and the parts of the C library are searched
+    /// there, and not on this machine [default for GNU/Linux: the symbols of glibc 2.28].
     #[arg(long, value_name = "DIR")]
     pub sysroot: Option<PathBuf>,
-    /// Symbol of a linked file that the shared library exports, besides functions of the FFI and what a loader fills. May
-    /// be given several times.
+    /// Symbol of a linked file that the shared library exports, besides functions of the FFI and what a loader fills.
+    /// May be given several times.
     #[arg(long = "export", value_name = "NAME")]
     pub exports: Vec<String>,
-    /// Name by which the loader, and what is linked with the shared library, know it; on macOS its install name, which is
-    /// otherwise `@rpath/library.dylib`.
+    /// Name by which the loader, and what is linked with the shared library, know it; on macOS its install name, which
+    /// is otherwise `@rpath/library.dylib`.
     #[arg(long, value_name = "NAME")]
     pub soname: Option<String>,
     /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
@@ -104,8 +105,8 @@ pub struct Request {
     /// Name of one more exported function, which loads all GPU code on a device: `(device_id: int64) -> None`.
     #[arg(long, value_name = "NAME")]
     pub prepare: Option<String>,
-    /// Prefix of the system library, which may be empty (`--system-lib ''`): the object is linked into a program, and its
-    /// functions are registered when the program starts.
+    /// Prefix of the system library, which may be empty (`--system-lib ''`): the object is linked into a program, and
+    /// its functions are registered when the program starts.
     #[arg(long, value_name = "PREFIX")]
     pub system_lib: Option<String>,
     /// Host besides TVM FFI that calls the functions, or only those of the list: with xla[=PREFIX] each has a handler
@@ -132,8 +133,8 @@ pub struct Request {
     /// Checked files to link. [`load`](Request::load) adds those of `link` and `libraries`.
     #[arg(skip)]
     pub kernels: Vec<Input>,
-    /// True if the shared library is for this process only. The loader then finds the symbols that the C library of this
-    /// machine has and the one to link for has not.
+    /// True if the shared library is for this process only. The loader then finds the symbols that the C library of
+    /// this machine has and the one to link for has not.
     #[arg(skip)]
     pub in_process: bool,
 }
@@ -289,7 +290,8 @@ impl Request {
         Ok(self.linking().check()?)
     }
 
-    /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`. Reads the file of `into`.
+    /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`. Reads the file of
+    /// `into`.
     ///
     /// # Errors
     /// The errors of [`Request::backend`], of [`Input::new`], [`link::Error::Read`] and [`link::Error::NoLibrary`].
@@ -334,7 +336,8 @@ impl Request {
         self.link.is_empty() && self.libraries.is_empty() && is_read
     }
 
-    /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry`, `system_lib` and `register` to a library. Reads their files.
+    /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry`, `system_lib` and `register` to a library. Reads
+    /// their files.
     ///
     /// # Errors
     /// [`Error::Declaration`] if the [form](Library::check_form) of the library is wrong, [`link::Error::Read`],
@@ -402,13 +405,14 @@ impl Request {
                 alignment: left_out(CheckGroup::Alignment),
             },
             loader: Loader::of(&self.target),
-            // A loader runs the constructors of what is linked here, and nothing frees its cached calls, in this process too.
+            // A loader runs the constructors of what is linked here, and nothing frees its cached calls, in this
+            // process too.
             in_process: false,
         }
     }
 
-    /// Returns the default of `routines`: a shared library is linked here, so its routines are linked; a module may be added
-    /// to again, so it has each routine once; everything else is complete by itself.
+    /// Returns the default of `routines`: a shared library is linked here, so its routines are linked; a module may be
+    /// added to again, so it has each routine once; everything else is complete by itself.
     fn default_routines(&self) -> Routines {
         match self.form {
             Form::Shared => Routines::Linked,

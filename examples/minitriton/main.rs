@@ -1,6 +1,6 @@
 //! A small compiler of kernels that has all parts of a large one: `minitriton FILE.mt OUT.so`. Its syntax becomes a
-//! declaration and a kernel in a module of its own; both become a shared library for any host of TVM FFI, and functions of
-//! this process. Errors name lines of the file.
+//! declaration and a kernel in a module of its own; both become a shared library for any host of TVM FFI, and functions
+//! of this process. Errors name lines of the file.
 
 mod ast;
 mod declare;

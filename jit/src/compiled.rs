@@ -118,8 +118,8 @@ impl Compiled {
         self.0.external(name)
     }
 
-    /// Returns the address of a function or of data by its symbol: what the code defines, such as `__tvm_ffi_add_one` and
-    /// the kernels of [`Jit::define`](crate::Jit::define), or else a kernel that it was given or has
+    /// Returns the address of a function or of data by its symbol: what the code defines, such as `__tvm_ffi_add_one`
+    /// and the kernels of [`Jit::define`](crate::Jit::define), or else a kernel that it was given or has
     /// [imported](crate::Jit::import). The address is valid while a handle to the code lives; that of a given kernel is
     /// what was given.
     ///
@@ -213,8 +213,8 @@ pub struct HostFunction {
     index: usize,
 }
 
-// SAFETY: `Jit::kernel` demands that kernels are sound for arguments that pass the checks of wrappers, and do not write to
-// tensors that are declared as only read. `HostFunction::call` does not call closures.
+// SAFETY: `Jit::kernel` demands that kernels are sound for arguments that pass the checks of wrappers, and do not write
+// to tensors that are declared as only read. `HostFunction::call` does not call closures.
 unsafe impl Callee for HostFunction {
     #[inline]
     fn runtime(&self) -> &'static Runtime {

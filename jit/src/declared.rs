@@ -48,8 +48,8 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// True for types of parameters whose tensors are only read, and for those that take no tensor: a call that passes one fails,
-/// with an error that says which type is expected.
+/// True for types of parameters whose tensors are only read, and for those that take no tensor: a call that passes one
+/// fails, with an error that says which type is expected.
 fn never_writes(ty: &ParamType) -> bool {
     let takes_tensors =
         [TypeIndex::DL_TENSOR_PTR, TypeIndex::TENSOR].iter().any(|&index| ty.accepts(index));
@@ -84,8 +84,8 @@ impl Vouched {
         kernels.try_for_each(|call| self.check_kernel(call))
     }
 
-    /// Checks that somebody vouches for the device variables of a function, whose images it loads, and for the functions that
-    /// are called once its images are loaded.
+    /// Checks that somebody vouches for the device variables of a function, whose images it loads, and for the
+    /// functions that are called once its images are loaded.
     fn check_images(
         &self,
         library: &Library,

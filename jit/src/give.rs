@@ -1,4 +1,5 @@
-//! Gifts to a JIT besides the addresses of kernels: kernels of the native module, functions of Rust, other compiled code.
+//! Gifts to a JIT besides the addresses of kernels: kernels of the native module, functions of Rust, other compiled
+//! code.
 
 use abi_spec::symbol::function_symbol;
 use cranelift_module::Module;
@@ -89,9 +90,9 @@ impl Jit {
     ///
     /// The types of the closure's parameters and of its result are those that [`ClosureParam`](crate::ClosureParam) and
     /// [`ClosureResult`](crate::ClosureResult) list. Arguments are checked and converted, an `Err` is raised, and so is a
-    /// panic; see [`FfiFunction::wrap`]. The closure is dropped with the code, on any thread. A later function of the same
-    /// name replaces it. The name precedes that of an import or a global function; a function of this name that the
-    /// library itself declares is the one that `@name(…)` calls. It is given before [`Jit::emit`].
+    /// panic; see [`FfiFunction::wrap`]. The closure is dropped with the code, on any thread. A later function of the
+    /// same name replaces it. The name precedes that of an import or a global function; a function of this name that
+    /// the library itself declares is the one that `@name(…)` calls. It is given before [`Jit::emit`].
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -131,9 +132,9 @@ impl Jit {
         Ok(self)
     }
 
-    /// Lets the library call functions of another one, `@name(…)`, the C functions of its `extern` declarations, and its
-    /// kernels: those that it was given, and those that it [defines](Jit::define). Types of kernels are checked as far as
-    /// they are known. The other code stays as long as this one.
+    /// Lets the library call functions of another one, `@name(…)`, the C functions of its `extern` declarations, and
+    /// its kernels: those that it was given, and those that it [defines](Jit::define). Types of kernels are checked as
+    /// far as they are known. The other code stays as long as this one.
     ///
     /// Definitions of this library precede imports. Of kernels and imports of one name the later one counts.
     /// Closures are not imported.
@@ -154,8 +155,8 @@ impl Jit {
     ///
     /// # Safety
     /// The kernels and C functions of the other code that this library calls keep the [contract of
-    /// kernels](Jit#contract-of-kernels) for its declarations too. Its functions write to no tensor that a declaration which
-    /// passes it on says is only read.
+    /// kernels](Jit#contract-of-kernels) for its declarations too. Its functions write to no tensor that a declaration
+    /// which passes it on says is only read.
     ///
     /// # Errors
     /// [`Error::Foreign`] for code of another runtime; [`Error::Backend`] if the native module has another symbol of the name.

@@ -34,23 +34,23 @@ use crate::value::call::Reads;
 /// 1. have the C type that the declarations call it with (the grammar's "C types of call arguments");
 /// 2. be sound for all arguments that the checks of those declarations let pass, on any thread. Checks that
 ///    [`JitOptions::lowering`] omits refuse nothing. In particular:
-///     * the memory of a tensor is what its extents, strides and type say, readable and writable, and may overlap that of
-///       other tensors;
-///     * a `ptr` is what its caller vouched for, in unsafe code, or NULL, since None stands for it and anybody may pass that
-///       (`where p != null` refuses it);
+///     * the memory of a tensor is what its extents, strides and type say, readable and writable, and may overlap that
+///       of other tensors;
+///     * a `ptr` is what its caller vouched for, in unsafe code, or NULL, since None stands for it and anybody may pass
+///       that (`where p != null` refuses it);
 ///     * a `Stream` is any number, for which only [`Jit::launches`] vouches;
 ///     * a closure's `self` is what its [`Context`](crate::Context) holds;
 /// 3. be sound for the addresses that the declarations make themselves, of a number (`ptr(n)`) or of a tensor (`x.data`
 ///    in a function made by a body, which may outlive the tensor);
 /// 4. write only 0 and 1 to tensors of `bool`;
 /// 5. write to no tensor whose elements the declaration says are only read
-///    ([`Access::Read`](tvm_ffi_codegen::Access::Read)): callers pass memory that others read too, or that is read-only. The
-///    type with which declarations call the kernel says `const` there;
+///    ([`Access::Read`](tvm_ffi_codegen::Access::Read)): callers pass memory that others read too, or that is
+///    read-only. The type with which declarations call the kernel says `const` there;
 /// 6. not access the memory of a tensor after it has returned the tensor;
 /// 7. not write to the memory of a tensor that a function made by a body holds, unless nobody reads it then;
 /// 8. not unwind;
-/// 9. leave no error in the thread's slot after which it says that all went well: the next kernel that fails would seem to
-///    have raised it;
+/// 9. leave no error in the thread's slot after which it says that all went well: the next kernel that fails would seem
+///    to have raised it;
 /// 10. stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
 #[must_use]
 pub struct Jit {
@@ -103,14 +103,14 @@ impl Jit {
         })
     }
 
-    /// Gives a kernel. Its type is compared with the one that declarations call it with, as far as it decides how C passes
-    /// values: the number of parameters, and for each of them and for the result whether it is a pointer, an integer or a
-    /// float and how wide it is; for integers below 32 bits also whether they have a sign.
+    /// Gives a kernel. Its type is compared with the one that declarations call it with, as far as it decides how C
+    /// passes values: the number of parameters, and for each of them and for the result whether it is a pointer, an
+    /// integer or a float and how wide it is; for integers below 32 bits also whether they have a sign.
     ///
-    /// **What is not compared** is what a pointer points at, which no register shows: `*const f64` passes for a tensor of
-    /// `float32`, and `*mut f32` for one that is only read. Kernels may read elements as another type, and what C declares
-    /// without `const` need not write, so neither is refused. That the kernel does right with the memory is part of the
-    /// promise below. [`Library::kernels`] lists the parameters as C writes them, with `const`.
+    /// **What is not compared** is what a pointer points at, which no register shows: `*const f64` passes for a tensor
+    /// of `float32`, and `*mut f32` for one that is only read. Kernels may read elements as another type, and what C
+    /// declares without `const` need not write, so neither is refused. That the kernel does right with the memory is
+    /// part of the promise below. [`Library::kernels`] lists the parameters as C writes them, with `const`.
     ///
     /// A later kernel of the same name replaces it. Functions of the native module and of the runtime precede it.
     /// [`Compiled::uncalled`] names the kernels that nobody calls.
@@ -149,8 +149,8 @@ impl Jit {
         self
     }
 
-    /// Lets libraries launch GPU kernels of the images that they bring along, find variables there, and copy and fill memory
-    /// of a GPU.
+    /// Lets libraries launch GPU kernels of the images that they bring along, find variables there, and copy and fill
+    /// memory of a GPU.
     ///
     /// # Safety
     /// GPU kernels keep the [contract of kernels](Jit#contract-of-kernels): they touch no memory but what the
@@ -162,7 +162,8 @@ impl Jit {
     }
 
     /// Lets libraries call FFI functions that they do not define: by a name of the registry or of their imports,
-    /// `@"name"(…)` and `image i on load @"name";`, and by value, `@(f)(…)`; and C functions by their addresses, `(p)(…)`.
+    /// `@"name"(…)` and `image i on load @"name";`, and by value, `@(f)(…)`; and C functions by their addresses,
+    /// `(p)(…)`.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -229,8 +230,8 @@ impl Jit {
     /// [`Library::validate`] needs no JIT and returns all faults: a compiler that shows errors to its users calls it first.
     ///
     /// Operators of [`Library::torch`] are registered by a call of the function `_torch` ([the chapter on
-    /// frameworks](tvm_ffi_codegen::guide::frameworks) says what it returns). Code with operators is kept for the rest of the
-    /// process, since PyTorch forgets none.
+    /// frameworks](tvm_ffi_codegen::guide::frameworks) says what it returns). Code with operators is kept for the rest
+    /// of the process, since PyTorch forgets none.
     ///
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are

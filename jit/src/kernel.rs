@@ -3,8 +3,8 @@
 use tvm_ffi_codegen::ir::{AbiType, Extend, Signature, Type};
 
 /// A type that C functions take and return by value: `bool`, integers, floats, and pointers. A 16-bit float is passed
-/// as its bits, in a `u16`. C's `_Float16` and `__bf16`, which `float16(x)` and `bfloat16(x)` pass, have no type in stable
-/// Rust: kernels that take them are linked, or defined by their addresses.
+/// as its bits, in a `u16`. C's `_Float16` and `__bf16`, which `float16(x)` and `bfloat16(x)` pass, have no type in
+/// stable Rust: kernels that take them are linked, or defined by their addresses.
 pub trait KernelType: sealed::Sealed {
     /// How C passes it.
     #[doc(hidden)]

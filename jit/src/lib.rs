@@ -60,24 +60,25 @@
 //! code is freed with the last handle and the last reference to a function object of it. Libraries share pages of
 //! memory, so that only memory limits their number.
 //!
-//! A host gets all functions as one object by [`Compiled::into_functions`], which keeps that rule. The code of a library
-//! that became a module object, [`Compiled::into_module`], is never freed.
+//! A host gets all functions as one object by [`Compiled::into_functions`], which keeps that rule. The code of a
+//! library that became a module object, [`Compiled::into_module`], is never freed.
 //!
 //! # Debuggers, profilers, unwinders
-//! The code has unwind tables, so that backtraces and exceptions of C++ pass through it: on x86-64 exact at every instruction,
-//! on aarch64 right at calls, not where a frame is made or left. [`Observers`] announces
+//! The code has unwind tables, so that backtraces and exceptions of C++ pass through it: on x86-64 exact at every
+//! instruction, on aarch64 right at calls, not where a frame is made or left. [`Observers`] announces
 //! functions by name to GDB, LLDB and `perf`, and the lines of declarations with locations to the debuggers.
 //!
 //! # Unsafety
-//! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`], [`Jit::import`]), lets its
-//! body call other functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere ([`FfiFunction`]), or
-//! passes it an address ([`Arg::pointer`]). Inside the crate `unsafe` is in
+//! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`], [`Jit::import`]), lets
+//! its body call other functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere
+//! ([`FfiFunction`]), or passes it an address ([`Arg::pointer`]). Inside the crate `unsafe` is in
 //! the modules that deal with the C ABI (`abi`, `builtin`, `runtime`, `value`, `compiled`, `closure`, `module_object`,
 //! `function_map`, `wrapped`, `given`, `jit`, `give`) and with machine code (`code`).
 //!
 //! # Layers
 //! Modules from the lowest to the highest, each of which uses lower ones only: `abi`, `kernel`, `error`, `builtin`,
-//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `function_map`, `raise`, `wrapped`, `given`, `declared`, `signatures`, `options`, `jit`, `give`.
+//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `function_map`, `raise`, `wrapped`,
+//! `given`, `declared`, `signatures`, `options`, `jit`, `give`.
 
 /// Calls a macro once for each number of type names, 0 to 16.
 macro_rules! arities {

@@ -35,9 +35,10 @@ pub struct JitOptions {
     pub opt_level: OptLevel,
     /// The tools that learn of functions; none by default.
     pub observers: Observers,
-    /// The options with which [`Jit::compile`](crate::Jit::compile) lowers declarations; [`Jit::OPTIONS`](crate::Jit::OPTIONS) by default. With metadata, for
-    /// instance, modules of [`Compiled::into_module`](crate::Compiled::into_module) have it. With [`Routines::Embedded`], kernels named `malloc` and
-    /// `free` replace those of the C library in the routines, as they would in a linked library.
+    /// The options with which [`Jit::compile`](crate::Jit::compile) lowers declarations;
+    /// [`Jit::OPTIONS`](crate::Jit::OPTIONS) by default. With metadata, for instance, modules of
+    /// [`Compiled::into_module`](crate::Compiled::into_module) have it. With [`Routines::Embedded`], kernels named
+    /// `malloc` and `free` replace those of the C library in the routines, as they would in a linked library.
     pub lowering: Options,
 }
 

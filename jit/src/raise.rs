@@ -30,15 +30,16 @@ use crate::code::callers;
 /// Any text is a kind, and arrives as it is in Rust, C and C++. Python raises the exception that is registered for it:
 /// `tvm_ffi` registers `RuntimeError`, `ValueError`, `TypeError`, `AttributeError`, `KeyError`, `IndexError`,
 /// `AssertionError` and `MemoryError`, and a program others, also with dots:
-/// `tvm_ffi.register_error("SyntaxError", SyntaxError)`, `tvm_ffi.register_error("dsl.LayoutError", LayoutError)`. A kind
-/// that nobody has registered, `SyntaxError` among them, becomes a `RuntimeError` whose message is that of the error.
+/// `tvm_ffi.register_error("SyntaxError", SyntaxError)`, `tvm_ffi.register_error("dsl.LayoutError", LayoutError)`. A
+/// kind that nobody has registered, `SyntaxError` among them, becomes a `RuntimeError` whose message is that of the
+/// error.
 ///
 /// # The runtime
 /// The error goes into the thread's slot of the [runtime](crate::Runtime) that the calling code uses. If all
 /// [`Jit`](crate::Jit)s of the process have one runtime, that is it. Otherwise, on Unix, the code that has called the
 /// kernel is searched on the stack, which unwinders see through the kernel unless it was compiled without unwind tables
-/// (`-C panic=abort` alone keeps them on most targets). Where that finds nothing the default [`runtime`](crate::runtime())
-/// gets the error. [`Runtime::raise`](crate::Runtime::raise) names the runtime instead.
+/// (`-C panic=abort` alone keeps them on most targets). Where that finds nothing the default
+/// [`runtime`](crate::runtime()) gets the error. [`Runtime::raise`](crate::Runtime::raise) names the runtime instead.
 ///
 /// A closure that is a function ([`Jit::function`](crate::Jit::function)) returns a `Result` instead.
 pub fn raise(kind: &str, message: impl fmt::Display) -> i32 {

@@ -20,8 +20,8 @@ use crate::unwinding::quietly;
 use crate::value::function::FfiFunction;
 use crate::value::object::{raise_again, raised};
 
-/// A closure that becomes a [function](FfiFunction::wrap): `Fn(A, B, …) -> R` with up to 16 [parameters](ClosureParam) and a
-/// [result](ClosureResult), which any thread may call. `M` is found by the compiler.
+/// A closure that becomes a [function](FfiFunction::wrap): `Fn(A, B, …) -> R` with up to 16 [parameters](ClosureParam)
+/// and a [result](ClosureResult), which any thread may call. `M` is found by the compiler.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that becomes a function of TVM FFI",
     note = "it takes types that implement `ClosureParam`, whose types are written out: `|s: &str, n: i64| …`",
@@ -185,8 +185,8 @@ impl FfiFunction {
     ///
     /// Arguments are checked and converted to the types of the [parameters](ClosureParam), and the
     /// [result](ClosureResult) becomes a value of the runtime. An `Err` is raised: a [`CallError`] with its kind, and
-    /// unchanged if `?` has passed it on from another call, any other error as a `RuntimeError` with its text. A panic is
-    /// a `RuntimeError` as well. The closure is dropped with the last reference to the object, on any thread.
+    /// unchanged if `?` has passed it on from another call, any other error as a `RuntimeError` with its text. A panic
+    /// is a `RuntimeError` as well. The closure is dropped with the last reference to the object, on any thread.
     ///
     /// ```
     /// use tvm_ffi_codegen_jit::{CallError, FfiFunction, runtime};
@@ -220,8 +220,8 @@ impl FfiFunction {
             let (create, enter) = (runtime.functions.function_create, enter::<M, F>);
             create(holder.cast(), enter, Some(release::<F>), &mut object)
         };
-        // SAFETY: on success the object comes with a reference. Arguments are checked, closures are called on any thread
-        // only if they may be, and results hold no address.
+        // SAFETY: on success the object comes with a reference. Arguments are checked, closures are called on any
+        // thread only if they may be, and results hold no address.
         match (status, unsafe { FfiFunction::from_raw(object, runtime) }) {
             (0, Some(function)) => Ok(function),
             _ => {

@@ -217,8 +217,8 @@ fn load(library: &[u8]) -> Outcome {
     Ok(module)
 }
 
-/// Writes a file that can be executed: a link to one in memory, since the folder of temporary files may be mounted without
-/// that right. Returns what keeps it.
+/// Writes a file that can be executed: a link to one in memory, since the folder of temporary files may be mounted
+/// without that right. Returns what keeps it.
 #[cfg(target_os = "linux")]
 fn write(path: &Path, contents: &[u8]) -> io::Result<Option<File>> {
     let Ok(memory) = memfd_create("tvm-ffi-codegen", MemfdFlags::CLOEXEC) else {

@@ -173,8 +173,8 @@ fn config(what: &str) -> String {
     String::from_utf8(output.stdout).expect("a path").trim().to_owned()
 }
 
-/// Compiles a program with the headers of the package and links it with the shared object, under the name that it has in
-/// the package.
+/// Compiles a program with the headers of the package and links it with the shared object, under the name that it has
+/// in the package.
 fn build(folder: &Path, compiler: &str, options: &[&str], source: &str) -> PathBuf {
     let (program, installed) = (folder.join("program"), folder.join("libtvm_ffi_codegen.so"));
     std::os::unix::fs::symlink(library(), &installed).expect("a link can be made");

@@ -1,4 +1,5 @@
-//! Dependencies inside of crates: a room of `codegen/src` uses only rooms below it; files of other crates have no circle.
+//! Dependencies inside of crates: a room of `codegen/src` uses only rooms below it; files of other crates have no
+//! circle.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The stand-in for the CUDA driver: `driver/*.c`, compiled by the system's C compiler. What it has in common with the one
-//! for HIP is here too.
+//! The stand-in for the CUDA driver: `driver/*.c`, compiled by the system's C compiler. What it has in common with the
+//! one for HIP is here too.
 //!
 //! Programs find it through `LD_LIBRARY_PATH` ([`folder`]), the current process after [`exclusive`] has loaded it.
 
@@ -34,8 +34,8 @@ pub fn in_c(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the folder of a `libcuda.so.1` that is the stand-in.
 ///
-/// The folder lies beside the program, because nobody would remove a temporary one, and so that child processes find the
-/// library. Processes that build it at the same time replace the file with the same contents, atomically.
+/// The folder lies beside the program, because nobody would remove a temporary one, and so that child processes find
+/// the library. Processes that build it at the same time replace the file with the same contents, atomically.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| build("fake_cuda", "libcuda.so.1", &in_c(&sources()), &[]))

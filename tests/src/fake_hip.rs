@@ -38,8 +38,8 @@ pub fn folder() -> &'static Path {
 #[derive(Debug)]
 pub struct FakeHip(FakeCuda);
 
-/// Loads the stand-in at the first call, so that `dlopen("libamdhip64.so.6")` finds it from then on, and lends it to one
-/// caller at a time, with an empty record and default settings.
+/// Loads the stand-in at the first call, so that `dlopen("libamdhip64.so.6")` finds it from then on, and lends it to
+/// one caller at a time, with an empty record and default settings.
 pub fn exclusive() -> MutexGuard<'static, FakeHip> {
     static LOADED: OnceLock<Mutex<FakeHip>> = OnceLock::new();
     let loaded = LOADED

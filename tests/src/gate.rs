@@ -1,5 +1,5 @@
-//! Parts of the tests that the gate leaves to the weekly run. That sets the variable `TESTS` to `all`; it may also name single parts:
-//! `TESTS=mlir,targets tests/run`.
+//! Parts of the tests that the gate leaves to the weekly run. That sets the variable `TESTS` to `all`; it may also name
+//! single parts: `TESTS=mlir,targets tests/run`.
 
 use std::env;
 use std::sync::LazyLock;

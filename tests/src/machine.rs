@@ -249,8 +249,8 @@ impl Route for InMachine {
 const NOISE: Value =
     Value { index: -0x5a5a_5a5b, small: 0xa5a5_a5a5, payload: Word::bits(0xa5a5_a5a5_a5a5_a5a5) };
 
-/// Makes a call by `run`; a finding of the machine makes the outcome a broken one. The memory of tensors that are only read,
-/// as `reads` says for each argument, is read-only.
+/// Makes a call by `run`; a finding of the machine makes the outcome a broken one. The memory of tensors that are only
+/// read, as `reads` says for each argument, is read-only.
 fn performed(
     machine: &mut Machine<'_>,
     kernels: &Rc<Kernels>,

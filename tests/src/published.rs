@@ -92,8 +92,8 @@ impl Run {
     }
 }
 
-/// Returns what is said about the machine or a tool without what readers do not need: the time of the day, and how vendors
-/// and distributions call it.
+/// Returns what is said about the machine or a tool without what readers do not need: the time of the day, and how
+/// vendors and distributions call it.
 fn brief(name: &str, value: &str) -> String {
     match (name, value.split_once(" ("), value.split_once(") ")) {
         ("date", ..) => value.split(' ').next().unwrap_or_default().to_owned(),

@@ -96,8 +96,8 @@ impl Pair {
         panic!("no declarations of seed {}, index {index}, mean anything", plan.seed)
     }
 
-    /// Returns the streams of two devices for a turn of a list: 0, 1 and 2 are those of the driver, `None` is one of the
-    /// caller's own.
+    /// Returns the streams of two devices for a turn of a list: 0, 1 and 2 are those of the driver, `None` is one of
+    /// the caller's own.
     pub fn streams(&self, list: usize, turn: usize) -> [Option<usize>; 2] {
         let choice = self.streams[(2 * list + turn) % self.streams.len()];
         [0, 1].map(|device| usize::from(choice >> (2 * device) & 3).checked_sub(1))

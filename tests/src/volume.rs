@@ -169,8 +169,8 @@ pub struct RandomFunction {
     pub lists: Vec<Vec<Argument>>,
 }
 
-/// Beginnings of the names of functions, each of which ends with a number. Every assembler takes them. The first character
-/// is in ASCII.
+/// Beginnings of the names of functions, each of which ends with a number. Every assembler takes them. The first
+/// character is in ASCII.
 const NAMES: [&str; 5] = ["f", "_f", "my.f ", "a%s{}*/", "a é数-$"];
 
 impl RandomFunction {

@@ -42,8 +42,8 @@ rare(
     };
 ";
 
-/// Returns the canonical texts of the whole table, of launches, of random declarations and launches, and of operators in
-/// operators.
+/// Returns the canonical texts of the whole table, of launches, of random declarations and launches, and of operators
+/// in operators.
 fn texts() -> Vec<String> {
     let plan =
         Plan { seed: 0, calls: 0, until: None, each: 1, threads: 1, through: Through::Machine };

@@ -49,8 +49,8 @@ fn unsigned(line: &str) -> String {
 }
 
 /// Returns the ways with embedded routines. Cranelift has one level, and MLIR yields the code of LLVM. GCC without
-/// optimisation leaves the upper bits of narrow arguments open, as the ABI of aarch64 allows; the table has kernels that
-/// read them.
+/// optimisation leaves the upper bits of narrow arguments open, as the ABI of aarch64 allows; the table has kernels
+/// that read them.
 fn embedded() -> Vec<How> {
     let cranelift = How::One("cranelift", Optimize::O2, Routines::Embedded);
     let llvm = How::One("llvm", Optimize::O0, Routines::Embedded);

@@ -36,8 +36,8 @@ fn xla_calls_handlers_with_its_frames() {
     }
 }
 
-/// A tensor of XLA's memory that a kernel keeps, and the closure of a program, may outlive their library: they are released when
-/// no code of it is loaded.
+/// A tensor of XLA's memory that a kernel keeps, and the closure of a program, may outlive their library: they are
+/// released when no code of it is loaded.
 #[test]
 fn a_library_may_go_before_what_its_handlers_have_made() {
     let tools = Tools::here();

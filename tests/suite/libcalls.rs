@@ -32,9 +32,9 @@ const TARGETS: [&str; 7] = [
 /// both.
 const WINDOWS: [&str; 2] = ["_fltused", "__chkstk"];
 
-/// Returns the levels that are tested with a backend and a target. Cranelift and C have one level here. LLVM has all for
-/// one target, two for every other architecture, since levels differ in what is done before an architecture matters, and
-/// one for further systems. MLIR yields the same code as LLVM, so one target shows that it does.
+/// Returns the levels that are tested with a backend and a target. Cranelift and C have one level here. LLVM has all
+/// for one target, two for every other architecture, since levels differ in what is done before an architecture
+/// matters, and one for further systems. MLIR yields the same code as LLVM, so one target shows that it does.
 fn levels(backend: &str, target: &str) -> &'static [Optimize] {
     match backend {
         "llvm" if target == TARGETS[0] => &Optimize::ALL,
@@ -44,8 +44,8 @@ fn levels(backend: &str, target: &str) -> &'static [Optimize] {
     }
 }
 
-/// Returns true if the whole table becomes an object: the operations of a slice are those of all, but their operands are
-/// not.
+/// Returns true if the whole table becomes an object: the operations of a slice are those of all, but their operands
+/// are not.
 fn is_whole(backend: &str, target: &str, level: Optimize) -> bool {
     let first = backend != "mlir" && target == TARGETS[0] && level == Optimize::O2;
     first || Part::Targets.runs()

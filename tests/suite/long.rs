@@ -99,8 +99,8 @@ fn chains_of_conditions_do_what_they_say() {
     }
 }
 
-/// A launch that a closure keeps depends on numbers that are computed from numbers: each is looked at once, not once for
-/// each way to it, of which there are two to the power of sixty.
+/// A launch that a closure keeps depends on numbers that are computed from numbers: each is looked at once, not once
+/// for each way to it, of which there are two to the power of sixty.
 #[test]
 fn numbers_of_numbers_are_looked_at_once() {
     let mut text = String::from(

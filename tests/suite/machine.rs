@@ -62,7 +62,8 @@ fn every_value_for_every_type() {
     assert!(faults > 2000, "only {faults} faults");
 }
 
-/// Launches with scratch memory, tensor maps of boxes and columns, with and without a name, an attribute, parameters of every width, and a launch in a loop.
+/// Launches with scratch memory, tensor maps of boxes and columns, with and without a name, an attribute, parameters of
+/// every width, and a launch in a loop.
 const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
     launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), scratch(64, 64)) grid(n) block(1) smem(n) cluster(n);
     let part = tensormap(x, dims=[n, 2, 32], strides=[64, 32, 1], offset=128, box=[1, 1, 32]);
@@ -121,8 +122,8 @@ const KERNELS: &[(&str, &[u64])] = &[
     ("state_kernel", &[8]),
 ];
 
-/// Calls on the default stream and on another one, of machines with a driver, with every function of the runtime and of the
-/// driver failing in turn.
+/// Calls on the default stream and on another one, of machines with a driver, with every function of the runtime and of
+/// the driver failing in turn.
 fn with_faults(text: &str, calls: &[(&str, &str)], least: u64) {
     let mut library: Library = text.parse().expect("it is a library");
     library.images[0].bytes = Some(CUBIN.to_vec());

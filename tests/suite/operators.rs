@@ -28,8 +28,8 @@ fn build_shim(tools: &Tools, release: &str, shim: &Path) {
     tools.compile(Some("torch_shim.cc"), &options, shim, &[]);
 }
 
-/// Builds the program, with a stand-in for a release of PyTorch, and a library with the object of each backend; returns what the program
-/// prints.
+/// Builds the program, with a stand-in for a release of PyTorch, and a library with the object of each backend; returns
+/// what the program prints.
 fn outcomes_with(tools: &Tools, release: &str) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -132,7 +132,8 @@ fn functions_of_the_ffi_stay_as_they_are() {
     assert_eq!(add_one(&without), add_one(&with));
 }
 
-/// Code of this process has handlers and operators, too: the former by their symbols, the latter once they are asked for.
+/// Code of this process has handlers and operators, too: the former by their symbols, the latter once they are asked
+/// for.
 #[test]
 fn code_of_this_process_has_handlers_and_operators() {
     let library: Library = "f(n: int64) -> int64 = { return n; };".parse().unwrap();

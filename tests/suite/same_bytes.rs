@@ -18,8 +18,8 @@ use crate::snapshots::target;
 /// Variable with the folder that the other process writes to.
 const FOLDER: &str = "TVM_FFI_CODEGEN_SAME_BYTES";
 
-/// Emits the whole table as one library: host IR, and the outputs of each backend. Those of MLIR and C are not optimised:
-/// their optimizers are LLVM's, and GCC's; LLVM's own is left to a longer run.
+/// Emits the whole table as one library: host IR, and the outputs of each backend. Those of MLIR and C are not
+/// optimised: their optimizers are LLVM's, and GCC's; LLVM's own is left to a longer run.
 fn emit() -> Vec<(String, Vec<u8>)> {
     let library = cases::library(&cases::table());
     let module = codegen::lower(&library.resolve().unwrap(), &Options::default());

@@ -1,4 +1,5 @@
-//! Wrappers to read, in `snapshots/<case>/`: two in every language and as resolved declarations, the others as host IR. One test each.
+//! Wrappers to read, in `snapshots/<case>/`: two in every language and as resolved declarations, the others as host IR.
+//! One test each.
 
 mod folder;
 mod native;

@@ -158,8 +158,8 @@ fn names_are_any_text() {
     results::hold(&library, &[], &rows);
 }
 
-/// Names of functions and of values: what assemblers, linkers, C, formats of messages and of comments have a meaning for,
-/// names that are alike as identifiers of C, and long ones. Some assemblers take none of the last four.
+/// Names of functions and of values: what assemblers, linkers, C, formats of messages and of comments have a meaning
+/// for, names that are alike as identifiers of C, and long ones. Some assemblers take none of the last four.
 const NAMES: [&str; 28] = [
     "_f",
     "_",

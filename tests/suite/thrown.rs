@@ -1,4 +1,5 @@
-//! Exceptions of C++ and the end of a thread, which pass through host functions, and unwinders, which find their callers.
+//! Exceptions of C++ and the end of a thread, which pass through host functions, and unwinders, which find their
+//! callers.
 
 use std::path::Path;
 use std::process::Command;

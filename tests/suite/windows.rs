@@ -1,5 +1,5 @@
-//! Code for Windows under Wine, beyond what `cross.rs` calls there: libraries that the runtime loads and those that are part
-//! of a program, imports, a missing driver, frames that are walked, and frames of many pages.
+//! Code for Windows under Wine, beyond what `cross.rs` calls there: libraries that the runtime loads and those that are
+//! part of a program, imports, a missing driver, frames that are walked, and frames of many pages.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,8 +28,8 @@ const DECLARATIONS: &str = "
 /// Another object of the same library, which calls by name too.
 const ALSO: &str = "also(n: int64) -> int64 = { let r: int64 = @\"imported\"(n); return r; };";
 
-/// Kernels that walk frames by the tables of their functions, to one whose registers have known contents, or have a frame of many pages, which have to be touched in
-/// order. `long` has 32 bits on Windows.
+/// Kernels that walk frames by the tables of their functions, to one whose registers have known contents, or have a
+/// frame of many pages, which have to be touched in order. `long` has 32 bits on Windows.
 const KERNELS: &str = "
     #include <math.h>
     #include <windows.h>

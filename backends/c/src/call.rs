@@ -1,4 +1,5 @@
-//! Calls: arguments and results in the types of a prototype, which the text has, the runtime's headers, or who stands before.
+//! Calls: arguments and results in the types of a prototype, which the text has, the runtime's headers, or who stands
+//! before.
 
 use codegen::backend::{CType, RuntimeFunction};
 use codegen::ir::{self, Pointee, Type};
@@ -71,7 +72,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// Returns the result of a function that the text does not declare, in the type of a variable. `known` is its prototype.
+/// Returns the result of a function that the text does not declare, in the type of a variable. `known` is its
+/// prototype.
 pub(crate) fn converted(
     call: Expression,
     signature: &ir::Signature,

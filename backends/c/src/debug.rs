@@ -1,5 +1,5 @@
-//! Places in the user's source: `#line` directives, from which a compiler of C makes debug information. Text of a module
-//! whose functions have no place has none of them.
+//! Places in the user's source: `#line` directives, from which a compiler of C makes debug information. Text of a
+//! module whose functions have no place has none of them.
 
 use codegen::ir::{self, SourceLocation, TopicId};
 

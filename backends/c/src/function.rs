@@ -120,7 +120,8 @@ impl Body<'_, '_> {
         topics
     }
 
-    /// Writes blocks from `first` on, all that it dominates. `in_loop` says that it is the head of the loop around them.
+    /// Writes blocks from `first` on, all that it dominates. `in_loop` says that it is the head of the loop around
+    /// them.
     fn blocks(&mut self, first: Block, in_loop: bool) -> Vec<Statement> {
         let mut list = Vec::new();
         let mut next = vec![Next { block: first, labelled: false }];

@@ -1,8 +1,8 @@
 //! Emits host IR as C.
 //!
 //! [`emit`] appends C11 to a text: one that compiles by itself and needs no header but `stdint.h`. [`C`] returns that
-//! text, or the object file that a C compiler makes of it. Both only translate; every decision was made when the host IR
-//! was lowered.
+//! text, or the object file that a C compiler makes of it. Both only translate; every decision was made when the host
+//! IR was lowered.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -46,7 +46,8 @@
 //!   for what stands behind the text, too.
 //! * TinyCC converts unsigned integers to floats with functions of its own library, which must then be linked.
 //! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).
-//! * Functions should preserve the registers of their callers, see [`Plan::preserves_registers`]; C has no such convention.
+//! * Functions should preserve the registers of their callers, see [`Plan::preserves_registers`]; C has no such
+//!   convention.
 
 #![forbid(unsafe_code)]
 
@@ -205,8 +206,8 @@ fn includes(source: &ir::Module, wanted: &[bool], headers: Headers) -> String {
     lines + MACHINE + "\n"
 }
 
-/// Refusal of machines for which the text is wrong. Compilers that do not say their order of bytes are those of Microsoft,
-/// whose machines are little-endian.
+/// Refusal of machines for which the text is wrong. Compilers that do not say their order of bytes are those of
+/// Microsoft, whose machines are little-endian.
 const MACHINE: &str = "\
 #if UINTPTR_MAX != UINT64_MAX || defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error \"this is C for little-endian machines with addresses of 64 bits\"

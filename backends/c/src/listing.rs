@@ -11,8 +11,8 @@ use crate::symbols::Symbols;
 use crate::uses::Uses;
 use crate::{Headers, function, symbols};
 
-/// Returns the definitions of functions in lines, as [`emit`](crate::emit) writes them; empty for one that the host IR does
-/// not define.
+/// Returns the definitions of functions in lines, as [`emit`](crate::emit) writes them; empty for one that the host IR
+/// does not define.
 ///
 /// # Errors
 /// Those of [`emit`](crate::emit).

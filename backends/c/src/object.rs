@@ -26,8 +26,8 @@ const OPTIONS: [&str; 7] = [
     "-w",
 ];
 
-/// Returns the compiler for a target: that of the environment variable `CC` or else `cc` for this machine, for another one
-/// GCC by its name, or clang where the system is neither Linux nor Windows.
+/// Returns the compiler for a target: that of the environment variable `CC` or else `cc` for this machine, for another
+/// one GCC by its name, or clang where the system is neither Linux nor Windows.
 pub(crate) fn compiler(triple: &Triple) -> PathBuf {
     let host = Triple::host();
     let is_host = triple.architecture == host.architecture

@@ -1,7 +1,7 @@
 //! The beginnings of the parts of the text: macros, types and small functions that a part is the first to use.
 //!
-//! They hold what differs between compilers. `_MSC_VER` stands for Microsoft's dialect; all other compilers are taken to
-//! know the attributes of GCC.
+//! They hold what differs between compilers. `_MSC_VER` stands for Microsoft's dialect; all other compilers are taken
+//! to know the attributes of GCC.
 
 mod atomics;
 mod definition;

@@ -7,8 +7,8 @@ use crate::Headers;
 use crate::prelude::{Half, Prelude};
 use crate::types::{declarator, ty, unsigned};
 
-/// Returns the type of a parameter or result. C extends what is narrow as the platform says. A truth value is a byte, so
-/// that compilers do not rely on functions elsewhere to return 0 or 1.
+/// Returns the type of a parameter or result. C extends what is narrow as the platform says. A truth value is a byte,
+/// so that compilers do not rely on functions elsewhere to return 0 or 1.
 fn abi(abi: AbiType, prelude: &mut Prelude) -> &'static str {
     match abi.extend {
         Extend::No | Extend::Sign => ty(abi.ty),
@@ -44,8 +44,8 @@ pub(crate) fn prototype(
     format!("{}({list})", declarator(result, name))
 }
 
-/// Returns true for a parameter that the headers of the text declare as the address of constants. Only the arguments of the
-/// FFI are one, which a wrapper has as an address.
+/// Returns true for a parameter that the headers of the text declare as the address of constants. Only the arguments of
+/// the FFI are one, which a wrapper has as an address.
 pub(crate) fn is_constant(name: &str, parameter: usize, prelude: &Prelude) -> bool {
     match prelude.headers {
         Headers::Own => false,

@@ -1,5 +1,5 @@
-//! Statements, and their text: a list with labels and `goto`, and the `if`s, loops, `break`s and `continue`s that it amounts
-//! to.
+//! Statements, and their text: a list with labels and `goto`, and the `if`s, loops, `break`s and `continue`s that it
+//! amounts to.
 
 use codegen::ir::{Block, TopicId};
 

@@ -1,5 +1,5 @@
-//! The order of blocks in the text: which block stands where its predecessor jumps, which behind a label, and which in a
-//! loop.
+//! The order of blocks in the text: which block stands where its predecessor jumps, which behind a label, and which in
+//! a loop.
 
 use codegen::ir::{Block, Function, Terminator, immediate_dominators};
 
@@ -64,7 +64,8 @@ impl Structure {
         below == above
     }
 
-    /// Finds the blocks of each loop, outer loops first. A jump back to a block that does not dominate it makes no loop.
+    /// Finds the blocks of each loop, outer loops first. A jump back to a block that does not dominate it makes no
+    /// loop.
     fn find_loops(&mut self, function: &Function) {
         let count = function.blocks.len();
         let mut predecessors = vec![Vec::new(); count];

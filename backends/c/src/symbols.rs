@@ -116,8 +116,8 @@ pub(crate) fn declare(
     Ok(symbols)
 }
 
-/// Returns true for a function that what stands before the text may declare with other types: those of the system, and the
-/// exported ones that are for C, which a header of the library has.
+/// Returns true for a function that what stands before the text may declare with other types: those of the system, and
+/// the exported ones that are for C, which a header of the library has.
 fn is_declared_otherwise(symbol: &ir::SymbolData, headers: Headers) -> bool {
     let is_for_c = matches!(symbol.kind, ir::SymbolKind::Function(_))
         && symbol.linkage == Linkage::Export

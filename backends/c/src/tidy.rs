@@ -242,8 +242,8 @@ fn labels(list: Vec<Statement>, used: &[Block]) -> Vec<Statement> {
     kept
 }
 
-/// Writes `if (a) { if (b) goto c; x = y; } else { x = z; }` as `if (a && b) goto c; x = a ? y : z;`, where lines are wide
-/// enough.
+/// Writes `if (a) { if (b) goto c; x = y; } else { x = z; }` as `if (a && b) goto c; x = a ? y : z;`, where lines are
+/// wide enough.
 fn select(statement: Statement) -> Vec<Statement> {
     let Statement::If { condition, unlikely, then, otherwise } = &statement else {
         return vec![statement];

@@ -87,8 +87,8 @@ impl Uses {
         pairs.filter(|&(param, arg)| param != arg && self.is_needed(param))
     }
 
-    /// Returns true if the result of the instruction at a place, of an expression of some weight, is written where it is
-    /// used.
+    /// Returns true if the result of the instruction at a place, of an expression of some weight, is written where it
+    /// is used.
     pub(crate) fn is_folded(
         &self,
         function: &Function,
@@ -140,8 +140,8 @@ fn is_field(function: &Function, inst: &Inst) -> bool {
     u32::try_from(*offset).is_ok_and(|offset| field(pointee, offset % pointee.size, *ty).is_some())
 }
 
-/// Returns true if what is written for a value at its use is evaluated in every case: C does not evaluate the right side
-/// of `&&` and `||`, one side of `?:`, and what only one way of a branch assigns.
+/// Returns true if what is written for a value at its use is evaluated in every case: C does not evaluate the right
+/// side of `&&` and `||`, one side of `?:`, and what only one way of a branch assigns.
 fn is_always_evaluated(function: &Function, value: Value, to: Place) -> bool {
     let block = &function.blocks[to.block.index()];
     match (block.insts.get(to.at).map(|placed| &placed.inst), &block.end) {
@@ -190,8 +190,8 @@ impl Weight {
     }
 }
 
-/// Returns the numbers of the states of memory. Where ways with different ones meet, and where a jump comes from further
-/// down, a new state begins.
+/// Returns the numbers of the states of memory. Where ways with different ones meet, and where a jump comes from
+/// further down, a new state begins.
 fn epochs(function: &Function) -> Vec<Vec<u32>> {
     let mut last = 0;
     let mut new = || {
@@ -250,8 +250,8 @@ struct Needed<'a> {
     function: &'a Function,
     jumps: Vec<Vec<Jump<'a>>>,
     origins: Vec<Origin>,
-    /// The state of memory before each instruction and the terminator of each block: equal numbers mean that nothing was
-    /// written in between.
+    /// The state of memory before each instruction and the terminator of each block: equal numbers mean that nothing
+    /// was written in between.
     epochs: Vec<Vec<u32>>,
     uses: Uses,
     waiting: Vec<Value>,

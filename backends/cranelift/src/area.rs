@@ -1,12 +1,12 @@
-//! Areas in memory by which functions that preserve all registers of their callers get their arguments and hand on their
-//! result.
+//! Areas in memory by which functions that preserve all registers of their callers get their arguments and hand on
+//! their result.
 //!
-//! Calls of them stand in cold blocks only. A value of the hot path that is live across an ordinary call there takes a register that
-//! callees save, so that the hot path saves that register first and restores it at its end. Cranelift's convention
-//! `preserve_all` saves all registers in the callee instead, but has no results; and arguments in registers would make the
-//! hot path move values away from those. So a caller has one area in its frame, of 8 bytes for each argument: the callee
-//! reads them there and writes its result into the first. Even the address of the area travels in a floating-point register,
-//! of which the hot path uses few.
+//! Calls of them stand in cold blocks only. A value of the hot path that is live across an ordinary call there takes a
+//! register that callees save, so that the hot path saves that register first and restores it at its end. Cranelift's
+//! convention `preserve_all` saves all registers in the callee instead, but has no results; and arguments in registers
+//! would make the hot path move values away from those. So a caller has one area in its frame, of 8 bytes for each
+//! argument: the callee reads them there and writes its result into the first. Even the address of the area travels in
+//! a floating-point register, of which the hot path uses few.
 
 use codegen::ir;
 use cranelift_codegen::ir::{
@@ -26,8 +26,8 @@ fn offset(index: usize) -> i32 {
 }
 
 impl Body<'_> {
-    /// Reads the parameters of the function from its area, whose address is the parameter of its first block. Returns the
-    /// address.
+    /// Reads the parameters of the function from its area, whose address is the parameter of its first block. Returns
+    /// the address.
     pub(crate) fn read_area(&mut self, given: Value, params: &[ir::Value]) -> Value {
         let area = self.ins().bitcast(types::POINTER, MemFlagsData::new(), given);
         for (index, param) in params.iter().enumerate() {

@@ -6,7 +6,8 @@ use cranelift_module::{DataDescription, FuncOrDataId, Module, ModuleRelocTarget}
 
 use crate::native;
 
-/// Defines a declared constant or variable, whose symbol in the host IR is `symbol`. `description` is a buffer to reuse.
+/// Defines a declared constant or variable, whose symbol in the host IR is `symbol`. `description` is a buffer to
+/// reuse.
 pub(crate) fn define(
     module: &mut dyn Module,
     symbols: &[FuncOrDataId],

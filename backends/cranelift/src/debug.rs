@@ -1,5 +1,5 @@
-//! Debug information: the lines of the user's source that machine code is for, as DWARF. Functions that have no place in
-//! a source have none.
+//! Debug information: the lines of the user's source that machine code is for, as DWARF. Functions that have no place
+//! in a source have none.
 
 use codegen::backend::Error;
 use codegen::ir::{self, SourceLocation, TopicId};

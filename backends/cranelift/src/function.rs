@@ -130,8 +130,8 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
     }
 }
 
-/// Creates every block with its parameters, before branches refer to them. Returns the address of the area if the function
-/// gets its parameters in one.
+/// Creates every block with its parameters, before branches refer to them. Returns the address of the area if the
+/// function gets its parameters in one.
 fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) -> Option<Value> {
     let mut given = None;
     for data in &source.blocks {
@@ -325,10 +325,10 @@ impl<'a> Body<'a> {
         values.iter().map(|&value| self.value(value)).collect()
     }
 
-    /// Returns the values that a call passes, or a cold block to the one that makes its call. A cold call receives copies
-    /// of the words of other blocks unless many values [live in the frame](Homes::spills): a call fixes each argument to a
-    /// register, and where the uses of a value want different registers, the register allocator splits its live range at
-    /// every use, so that hot code would move values about for the sake of calls that seldom happen.
+    /// Returns the values that a call passes, or a cold block to the one that makes its call. A cold call receives
+    /// copies of the words of other blocks unless many values [live in the frame](Homes::spills): a call fixes each
+    /// argument to a register, and where the uses of a value want different registers, the register allocator splits
+    /// its live range at every use, so that hot code would move values about for the sake of calls that seldom happen.
     pub(crate) fn passed(&mut self, values: &[ir::Value]) -> Vec<Value> {
         let mut passed = self.list(values);
         for (value, copy) in &self.carried {

@@ -140,9 +140,9 @@ pub(crate) const WIDE: usize = 64;
 /// The number of blocks for each parameter from which on a wide function is a long one rather than a wide one.
 const BLOCKS: usize = 4;
 
-/// Returns true if a function has, or calls another with, many parameters, and not many more blocks. The time of the usual
-/// register allocator grows with the square of the number of parameters, that of one that allocates in a single pass does
-/// not; but the latter takes longer the more values live in several blocks, and makes larger code. See
+/// Returns true if a function has, or calls another with, many parameters, and not many more blocks. The time of the
+/// usual register allocator grows with the square of the number of parameters, that of one that allocates in a single
+/// pass does not; but the latter takes longer the more values live in several blocks, and makes larger code. See
 /// [`Settings::single_pass`].
 pub fn is_wide(function: &Function) -> bool {
     let signatures = function.dfg.signatures.values().chain([&function.signature]);

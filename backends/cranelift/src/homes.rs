@@ -1,6 +1,6 @@
 //! Homes of values outside of registers. In functions with stack slots, or with many blocks or calls, each block
-//! computes the addresses of slots and symbols that it uses; in the latter the frame also keeps the values that are used
-//! far from their definition. The limits are measured (`tests/guard`, `tests/bench scale`).
+//! computes the addresses of slots and symbols that it uses; in the latter the frame also keeps the values that are
+//! used far from their definition. The limits are measured (`tests/guard`, `tests/bench scale`).
 //!
 //! The register allocator splits a long live range at every call that it crosses and processes each part again; the
 //! sets of live values grow with its length. Stored to the frame at its definition and loaded in each block that uses
@@ -177,16 +177,16 @@ fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
 }
 
 /// Returns true if a call has more arguments than registers hold at once. Loads of all of them before the call would
-/// have to be spilled again, one by one; the usual register allocator loads what it has spilled where it passes it. That
-/// of wide functions takes longer the more values live in several blocks.
+/// have to be spilled again, one by one; the usual register allocator loads what it has spilled where it passes it.
+/// That of wide functions takes longer the more values live in several blocks.
 fn is_crowded(inst: &Inst) -> bool {
     let (Inst::Call { args, .. } | Inst::CallIndirect { args, .. }) = inst else { return false };
     args.len() > REGISTERS && args.len() <= WIDE
 }
 
-/// Returns the words that a block passes to a crowded call and that a loop before the block uses too. Between a loop and such
-/// a call many values are live, so that some of the words get a place in the frame: the register allocator would store
-/// and load them in each turn of the loop, unless a copy lives from the end of the loop on.
+/// Returns the words that a block passes to a crowded call and that a loop before the block uses too. Between a loop
+/// and such a call many values are live, so that some of the words get a place in the frame: the register allocator
+/// would store and load them in each turn of the loop, unless a copy lives from the end of the loop on.
 pub(crate) fn carried(source: &ir::Function, block: ir::Block) -> Vec<ir::Value> {
     let data = &source.blocks[block.index()];
     let insts = data.insts.iter().map(|placed| &placed.inst);
@@ -221,8 +221,8 @@ fn loops_before(source: &ir::Function, before: ir::Block) -> Vec<std::ops::Range
     loops
 }
 
-/// Returns the number of calls in a function; those that cold blocks [share](ir::Function::with_shared_calls) count for each
-/// block.
+/// Returns the number of calls in a function; those that cold blocks [share](ir::Function::with_shared_calls) count for
+/// each block.
 fn calls(source: &ir::Function) -> usize {
     let insts = source.blocks.iter().flat_map(|block| &block.insts);
     let calls =

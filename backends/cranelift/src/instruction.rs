@@ -72,8 +72,8 @@ impl Body<'_> {
         self.ins().atomic_load(ty(of), memory(of, of.bytes()), at)
     }
 
-    /// Writes a store with release ordering. Cranelift's own atomic store is sequentially consistent, which takes a fence
-    /// of tens of cycles where any store releases; its passes keep the order of stores.
+    /// Writes a store with release ordering. Cranelift's own atomic store is sequentially consistent, which takes a
+    /// fence of tens of cycles where any store releases; its passes keep the order of stores.
     pub(crate) fn atomic_store(
         &mut self,
         value: ir::Value,
@@ -252,8 +252,8 @@ impl Body<'_> {
         self.result(call)
     }
 
-    /// Converts arguments to the types of a signature: some floats are passed as integers, and the bits of 16-bit floats
-    /// as floats.
+    /// Converts arguments to the types of a signature: some floats are passed as integers, and the bits of 16-bit
+    /// floats as floats.
     fn arguments(&mut self, signature: SigRef, args: &[ir::Value]) -> Vec<Value> {
         let mut args = self.passed(args);
         for (index, arg) in args.iter_mut().enumerate() {
@@ -270,8 +270,8 @@ impl Body<'_> {
         args
     }
 
-    /// Widens the bits of a 16-bit float to those of a register of 32 bits. The upper ones are set, which riscv64 asks for
-    /// and the others ignore.
+    /// Widens the bits of a 16-bit float to those of a register of 32 bits. The upper ones are set, which riscv64 asks
+    /// for and the others ignore.
     fn boxed(&mut self, bits: Value) -> Value {
         let bits = self.ins().uextend(types::ty(Type::I32), bits);
         self.ins().bor_imm_s(bits, i64::from(0xffff_0000_u32.cast_signed()))

@@ -43,9 +43,9 @@
 //! * Targets: those of [`Machine`](codegen::backend::Machine), with the generic CPU and the features that [`Cranelift`]
 //!   names. Without the cargo feature `targets`
 //!   only the machine that this crate is compiled for, which is enough for the JIT.
-//! * Unwind tables are written for ELF, and for x86-64 in COFF; elsewhere exceptions, debuggers and profilers miss the frames.
-//!   On aarch64 and riscv64 they are right in the body of a function, and so at calls, but not in the instructions that
-//!   make or leave its frame.
+//! * Unwind tables are written for ELF, and for x86-64 in COFF; elsewhere exceptions, debuggers and profilers miss the
+//!   frames. On aarch64 and riscv64 they are right in the body of a function, and so at calls, but not in the
+//!   instructions that make or leave its frame.
 //! * Frames above a page touch every page in objects of [`Cranelift`] and in code of [`isa`]; in other modules only if
 //!   their code generator says so (`enable_probestack`, `probestack_strategy=inline`). On riscv64 Cranelift touches the
 //!   far end first; in frames above two pages the far end may be below the guard page.
@@ -140,8 +140,8 @@ struct Found<'l> {
     lines: &'l mut Lines,
 }
 
-/// Declares and defines the planned symbols; returns their native ids. Functions that gain from other code generators than
-/// that of the module are compiled by them.
+/// Declares and defines the planned symbols; returns their native ids. Functions that gain from other code generators
+/// than that of the module are compiled by them.
 fn define(
     module: &mut dyn Module,
     source: &ir::Module,

@@ -10,8 +10,8 @@ use cranelift_object::object::{
     BinaryFormat, ComdatKind, LittleEndian as LE, SectionFlags, elf, pod,
 };
 
-/// Marks the definition of a once-symbol, which is hidden, and alone in its section. Linkers that drop a copy of it drop
-/// its other sections, too.
+/// Marks the definition of a once-symbol, which is hidden, and alone in its section. Linkers that drop a copy of it
+/// drop its other sections, too.
 pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId, others: &[SectionId]) {
     let Some(section) = object.symbol(symbol).section.id() else { return };
     let format = object.format();

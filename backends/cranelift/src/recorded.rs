@@ -180,7 +180,8 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// A recorded module that is being replayed into another one, for the same machine, in which none of its names is taken.
+/// A recorded module that is being replayed into another one, for the same machine, in which none of its names is
+/// taken.
 #[derive(Debug)]
 pub struct Replay<'a> {
     recorded: Recorded<'a>,

@@ -168,8 +168,8 @@ pub(crate) fn refer(
     }
 }
 
-/// Returns the reference by which code takes the address of a function that it calls by `called`: that of an import is not
-/// known by its distance.
+/// Returns the reference by which code takes the address of a function that it calls by `called`: that of an import is
+/// not known by its distance.
 pub(crate) fn addressed(
     module: &dyn Module,
     id: FuncOrDataId,
@@ -186,9 +186,9 @@ pub(crate) fn addressed(
     func.import_function(data)
 }
 
-/// Returns true if the calls of imports in objects for a target can be left to the linker, as those of compilers of C are:
-/// it calls a function of the same library directly, and another one through a table. Otherwise code loads the address
-/// from a table and calls that, also where the kernel is in the same library.
+/// Returns true if the calls of imports in objects for a target can be left to the linker, as those of compilers of C
+/// are: it calls a function of the same library directly, and another one through a table. Otherwise code loads the
+/// address from a table and calls that, also where the kernel is in the same library.
 pub(crate) fn calls_by_linker(triple: &Triple) -> bool {
     triple.binary_format == BinaryFormat::Elf
 }

@@ -58,8 +58,8 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
     signature
 }
 
-/// Returns the signature of functions that [preserve](codegen::backend::Plan::preserves_registers) all registers of their
-/// callers. Its parameter is the address of an area, see `area`; it travels in a floating-point register.
+/// Returns the signature of functions that [preserve](codegen::backend::Plan::preserves_registers) all registers of
+/// their callers. Its parameter is the address of an area, see `area`; it travels in a floating-point register.
 pub(crate) fn preserving() -> Signature {
     let mut signature = Signature::new(CallConv::PreserveAll);
     signature.params.push(AbiParam::new(AREA));
@@ -78,8 +78,9 @@ fn floats_as_integers(params: &mut [AbiParam], registers: usize) {
     floats.skip(registers).for_each(|param| param.value_type = param.value_type.as_int());
 }
 
-/// Makes the parameters on the stack those of Apple's convention for arm64, which packs them by their own sizes: Cranelift
-/// would store narrow integers as extended ones, over what follows them, and a 16-bit float takes no more than its size.
+/// Makes the parameters on the stack those of Apple's convention for arm64, which packs them by their own sizes:
+/// Cranelift would store narrow integers as extended ones, over what follows them, and a 16-bit float takes no more
+/// than its size.
 fn pack(params: &mut [AbiParam], sources: &[ir::AbiType]) {
     let (mut integers, mut floats) = (0, 0);
     for (param, source) in params.iter_mut().zip(sources) {

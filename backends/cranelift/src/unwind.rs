@@ -1,8 +1,8 @@
 //! Unwind tables of objects, with which debuggers, profilers and backtraces walk through the frames of emitted
 //! functions: in ELF, and in COFF for x86-64.
 //!
-//! In ELF the tables of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must
-//! not have. In COFF it writes none.
+//! In ELF the tables of `cranelift-object` have absolute addresses, which the read-only segment of a shared library
+//! must not have. In COFF it writes none.
 
 mod coff;
 mod rows;

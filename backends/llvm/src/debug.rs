@@ -71,8 +71,8 @@ impl<'ctx> Debug<'ctx> {
         Ok(Debug { functions: functions.collect() })
     }
 
-    /// Gives a function its subprogram. Returns the location of each of its topics; none if the function has no place in
-    /// a source.
+    /// Gives a function its subprogram. Returns the location of each of its topics; none if the function has no place
+    /// in a source.
     pub(crate) fn describe(
         &self,
         function: FunctionValue<'ctx>,

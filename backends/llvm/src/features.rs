@@ -2,15 +2,15 @@
 //! -mtriple=<target> -mattr=help` lists them.
 //!
 //! Left out are those for other widths and calling conventions than the machine's, those that call functions of a
-//! compiler's library, those that LLVM ends the process for if another is missing (vectors of a length for riscv64, which
-//! come with the name of a processor), and experiments.
+//! compiler's library, those that LLVM ends the process for if another is missing (vectors of a length for riscv64,
+//! which come with the name of a processor), and experiments.
 
 /// The features of a machine.
 pub(crate) struct Features {
     /// Features that can be used.
     all: &'static str,
-    /// Those that must stay: without them the C ABI of the machine is another one, or LLVM ends the process for processors
-    /// whose features build on them.
+    /// Those that must stay: without them the C ABI of the machine is another one, or LLVM ends the process for
+    /// processors whose features build on them.
     required: &'static str,
 }
 

@@ -1,12 +1,13 @@
 //! Emits host IR as LLVM IR.
 //!
-//! The crates `inkwell` and `target_lexicon`, whose types stand in this interface, are part of it: a compiler that takes
-//! them from here has the version and the features that this crate is built with.
+//! The crates `inkwell` and `target_lexicon`, whose types stand in this interface, are part of it: a compiler that
+//! takes them from here has the version and the features that this crate is built with.
 //!
 //! [`emit`] writes into any [`Module`], such as the one in which a compiler has just defined its kernels, which the
 //! host functions then call. At [`Optimize::O2`] a kernel of internal linkage disappears into its caller, where it is
 //! vectorised, and is not exported; [`link()`] brings in kernels as text or bitcode. [`Llvm`] returns text, bitcode or
-//! an object file, of a module of its own or of one that it [adds to](Llvm::extended). All of them only translate; every decision was made when the host IR was lowered.
+//! an object file, of a module of its own or of one that it [adds to](Llvm::extended). All of them only translate;
+//! every decision was made when the host IR was lowered.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -48,8 +49,8 @@
 //! # Limits
 //! * Targets: those of [`Machine`](backend::Machine). Code for aarch64 Linux calls no outlined atomics, so kernels that
 //!   clang compiled without `-mno-outline-atomics` are called, not inlined.
-//! * Emitted functions have unwind tables, exact at every instruction, and are not `nounwind`: an exception of a kernel in
-//!   C++ passes through them, and what they hold is not released.
+//! * Emitted functions have unwind tables, exact at every instruction, and are not `nounwind`: an exception of a kernel
+//!   in C++ passes through them, and what they hold is not released.
 //! * [Long](backend::is_long) functions are not optimised: they have `optnone`.
 //! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of frames above a page, and, where floats are
 //!   used, to `_fltused`, a number by which the C library of Visual C++ notices floats. Neither can be turned off; both
@@ -61,8 +62,8 @@
 //! # Linkage
 //! * Exported symbols have default visibility, and are exported from a DLL. Emitted code reaches them by an internal
 //!   alias, `name.local`, so that a library that was loaded earlier cannot take their place.
-//! * A weak variable has protected visibility in ELF, to the same end: an alias would stay at a definition that a linker
-//!   drops. It is in a COMDAT in COFF, and common in Mach-O, where weak ones are merged across libraries.
+//! * A weak variable has protected visibility in ELF, to the same end: an alias would stay at a definition that a
+//!   linker drops. It is in a COMDAT in COFF, and common in Mach-O, where weak ones are merged across libraries.
 //! * Local data is private, local functions are internal; LLVM renames them if their name is taken.
 
 mod constructors;
@@ -244,7 +245,8 @@ impl Llvm {
 }
 
 impl Llvm {
-    /// Parses a module, text or bitcode, links `kernels` into it, and emits `source`. What the module has stays as it is.
+    /// Parses a module, text or bitcode, links `kernels` into it, and emits `source`. What the module has stays as it
+    /// is.
     ///
     /// # Errors
     /// [`Error::Native`] where LLVM cannot read the module, with LLVM's line, or where it does not verify;

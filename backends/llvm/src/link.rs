@@ -17,8 +17,9 @@ pub(crate) fn reads(kernel: &[u8]) -> bool {
 }
 
 /// Links kernels, in LLVM's text or bitcode form, into `module`. Their definitions become internal, and disappear where
-/// they are inlined, unless the input [keeps](Input::keeps) them. [`emit`](crate::emit) then finds them by name, but does not find an internal function whose name
-/// another input or the module has. After an error the module is unchanged.
+/// they are inlined, unless the input [keeps](Input::keeps) them. [`emit`](crate::emit) then finds them by name, but
+/// does not find an internal function whose name another input or the module has. After an error the module is
+/// unchanged.
 pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     if inputs.is_empty() {
         return Ok(());
@@ -68,8 +69,8 @@ fn keeps(input: &Input<'_>, kernel: &Module<'_>, name: &str) -> bool {
     input.keeps(name, is_variable)
 }
 
-/// Parses a module, and checks that it verifies. LLVM takes the name of what it reads for that of the source of a module
-/// that states none, so that it is told the input's name for an error only.
+/// Parses a module, and checks that it verifies. LLVM takes the name of what it reads for that of the source of a
+/// module that states none, so that it is told the input's name for an error only.
 pub(crate) fn parse<'ctx>(
     context: impl AsContextRef<'ctx>,
     input: &Input<'_>,

@@ -45,13 +45,13 @@ const fn passes(level: Optimize, contents: Contents) -> &'static str {
     }
 }
 
-/// The passes from which functions of host IR gain. Calls take as many instructions as after the whole line of `-O2`, to
-/// within 1.5 %, or fewer, and the passes a third of its instructions.
+/// The passes from which functions of host IR gain. Calls take as many instructions as after the whole line of `-O2`,
+/// to within 1.5 %, or fewer, and the passes a third of its instructions.
 ///
-/// Host IR has no variables in memory, nothing to vectorise and no library calls. What is left: functions of the library
-/// that others call are inlined, and internal ones lose arguments that they do not use; checks that hold already and
-/// blocks without contents go, first where that decides what is inlined; what does not change in a loop moves out of it,
-/// and loops over elements are unrolled. `ipsccp` knows what internal functions return.
+/// Host IR has no variables in memory, nothing to vectorise and no library calls. What is left: functions of the
+/// library that others call are inlined, and internal ones lose arguments that they do not use; checks that hold
+/// already and blocks without contents go, first where that decides what is inlined; what does not change in a loop
+/// moves out of it, and loops over elements are unrolled. `ipsccp` knows what internal functions return.
 const HOST_PASSES: &str = "\
     function(simplifycfg,early-cse),ipsccp,\
     cgscc(inline,function(\
@@ -98,8 +98,8 @@ pub fn text(module: &Module<'_>) -> String {
     module.print_to_string().to_string_lossy().into_owned()
 }
 
-/// Returns the bitcode of a module. A module without the name of its source gets one: what LLVM keeps for the optimisation
-/// of several modules together is found by it, and its linker reads no module without.
+/// Returns the bitcode of a module. A module without the name of its source gets one: what LLVM keeps for the
+/// optimisation of several modules together is found by it, and its linker reads no module without.
 pub fn bitcode(module: &Module<'_>) -> Vec<u8> {
     const SOURCE: &str = "tvm_ffi_codegen";
     if module.get_source_file_name().is_empty() {
@@ -265,8 +265,8 @@ fn stated(llvm: &Llvm) -> Result<Processor, Error> {
 }
 
 thread_local! {
-    /// The code generator that this thread has used last. What it knows about a processor takes a twentieth of compiling
-    /// a small library, so it is kept.
+    /// The code generator that this thread has used last. What it knows about a processor takes a twentieth of
+    /// compiling a small library, so it is kept.
     static MACHINE: Cell<Option<(Llvm, TargetMachine)>> = const { Cell::new(None) };
 }
 

@@ -197,8 +197,8 @@ pub(crate) fn clear_metadata(global: GlobalValue<'_>) {
     unsafe { LLVMGlobalClearMetadata(global.as_value_ref()) }
 }
 
-/// Dissolves COMDATs, the groups of definitions that a linker keeps or drops together, except for those of definitions that
-/// keep their linkage.
+/// Dissolves COMDATs, the groups of definitions that a linker keeps or drops together, except for those of definitions
+/// that keep their linkage.
 pub(crate) fn dissolve_comdats(module: &Module<'_>, keeps: impl Fn(&str) -> bool) {
     let functions = module.get_functions().map(FunctionValue::as_global_value);
     let all = functions.chain(module.get_globals());

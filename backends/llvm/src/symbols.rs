@@ -201,8 +201,8 @@ fn declare_symbol<'ctx>(
     }
 }
 
-/// Removes what a declaration says beyond its name, its type and its convention: written for another definition, it may be
-/// untrue of ours. Calls keep what they say themselves.
+/// Removes what a declaration says beyond its name, its type and its convention: written for another definition, it may
+/// be untrue of ours. Calls keep what they say themselves.
 fn bare(native: Native<'_>) -> Native<'_> {
     let Native { global, function } = native;
     global.set_visibility(GlobalVisibility::Default);

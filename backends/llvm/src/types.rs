@@ -80,8 +80,8 @@ impl<'ctx> Types<'ctx> {
         passed_in(self.context, abi)
     }
 
-    /// Returns the type of a function that has `i1` for truth values, and `bfloat` for 16-bit floats of that type, wherever
-    /// `own`, the type of an existing function, has them.
+    /// Returns the type of a function that has `i1` for truth values, and `bfloat` for 16-bit floats of that type,
+    /// wherever `own`, the type of an existing function, has them.
     pub(crate) fn like(
         &self,
         source: &ir::Signature,

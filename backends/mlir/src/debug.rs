@@ -19,8 +19,8 @@ const COLUMNS: u32 = 1 << 16;
 
 /// The debug information of a module.
 pub(crate) struct Debug<'c> {
-    /// The scopes of each function that has a place in a source: its subprogram for places in its own file, and a block in
-    /// it for each other file, by the number of the file.
+    /// The scopes of each function that has a place in a source: its subprogram for places in its own file, and a block
+    /// in it for each other file, by the number of the file.
     scopes: BTreeMap<ir::Symbol, Vec<(u32, Attribute<'c>)>>,
 }
 

@@ -4,8 +4,8 @@
 //! that takes them from here has the version and the features that this crate is built with.
 //!
 //! [`emit`] writes into the module in which a compiler has just defined its kernels, and which the compiler then lowers
-//! or translates. [`Mlir`] returns text, also of a module that it [adds to](Backend::extend), or an object file by way of
-//! LLVM IR and the LLVM backend, which generates the same code as from its own output.
+//! or translates. [`Mlir`] returns text, also of a module that it [adds to](Backend::extend), or an object file by way
+//! of LLVM IR and the LLVM backend, which generates the same code as from its own output.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -239,7 +239,8 @@ impl Mlir {
 }
 
 impl Mlir {
-    /// Parses a module in MLIR's text form, links `kernels` into it, and emits `source`; `named` adds the names of values.
+    /// Parses a module in MLIR's text form, links `kernels` into it, and emits `source`; `named` adds the names of
+    /// values.
     fn extended<'c>(
         &self,
         context: &'c Context,

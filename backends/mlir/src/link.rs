@@ -19,9 +19,10 @@ pub(crate) fn reads(kernel: &[u8]) -> bool {
     std::str::from_utf8(kernel).is_ok_and(is_text)
 }
 
-/// Merges `inputs`, kernels in the text form of the `llvm` dialect, into `module`. Their definitions become local unless
-/// the input [keeps](Input::keeps) them: calls of them can be inlined, and no other module sees them. A declaration on one side and a definition on the other
-/// become one symbol. Call this before [`emit`](crate::emit), which checks the types of the kernels that it calls.
+/// Merges `inputs`, kernels in the text form of the `llvm` dialect, into `module`. Their definitions become local
+/// unless the input [keeps](Input::keeps) them: calls of them can be inlined, and no other module sees them. A
+/// declaration on one side and a definition on the other become one symbol. Call this before [`emit`](crate::emit),
+/// which checks the types of the kernels that it calls.
 ///
 /// # Errors
 /// [`Error::Native`] for text that is not MLIR or does not verify, [`Error::Kernel`] where declaration and definition

@@ -8,8 +8,8 @@ use melior::ir::operation::{OperationLike, OperationPrintingFlags};
 
 use crate::raw;
 
-/// Returns the text of a module that [`Mlir::module`](crate::Mlir::module) has made of `source`. It has no locations, as
-/// MLIR's own tools write none unless they are asked to.
+/// Returns the text of a module that [`Mlir::module`](crate::Mlir::module) has made of `source`. It has no locations,
+/// as MLIR's own tools write none unless they are asked to.
 pub fn text(module: &Module<'_>, source: &ir::Module) -> String {
     let flags = OperationPrintingFlags::new();
     raw::name_results(&flags);

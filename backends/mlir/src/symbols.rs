@@ -236,8 +236,8 @@ fn declare_symbol<'c, 'a>(
     }
 }
 
-/// Removes what a declaration says beyond its name, its type and its convention: written for another definition, it may be
-/// untrue of ours. Calls keep what they say themselves, and attributes of other dialects stay.
+/// Removes what a declaration says beyond its name, its type and its convention: written for another definition, it may
+/// be untrue of ours. Calls keep what they say themselves, and attributes of other dialects stay.
 fn bare<'c, 'a>(mut native: OperationRefMut<'c, 'a>) -> OperationRefMut<'c, 'a> {
     let names: Vec<_> = native.attributes().map(|(name, _)| name).collect();
     for name in names.iter().filter_map(|name| name.as_string_ref().as_str().ok()) {

@@ -80,8 +80,8 @@ impl<'c> Types<'c> {
         function(result, &params, false)
     }
 
-    /// Returns the type of a function that has `i1` for truth values, and `bf16` for 16-bit floats of that type, wherever
-    /// `own`, the type of an existing function, has them.
+    /// Returns the type of a function that has `i1` for truth values, and `bf16` for 16-bit floats of that type,
+    /// wherever `own`, the type of an existing function, has them.
     pub(crate) fn like(
         &self,
         context: &'c Context,

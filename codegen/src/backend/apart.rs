@@ -14,8 +14,8 @@ impl Optimize {
     /// which imports are defined in the native module.
     ///
     /// They are kernels of functions that call more than two, as those do that choose among variants, as long as
-    /// others call them too. Inlined, each would be optimised anew in each of these functions, and of the variants a call
-    /// runs one. A kernel that is called in one place costs nothing more when it is inlined there, and
+    /// others call them too. Inlined, each would be optimised anew in each of these functions, and of the variants a
+    /// call runs one. A kernel that is called in one place costs nothing more when it is inlined there, and
     /// [`O3`](Optimize::O3) inlines at any cost.
     pub fn apart(
         self,

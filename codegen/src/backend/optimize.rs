@@ -12,7 +12,8 @@ use crate::trace::explain;
 pub enum Optimize {
     /// No optimisation.
     O0,
-    /// Optimisations from which host functions gain, and none of cold functions; cheap ones of what else is in a module.
+    /// Optimisations from which host functions gain, and none of cold functions; cheap ones of what else is in a
+    /// module.
     O1,
     /// Optimisations of cold functions, too; inlining and vectorisation of what else is in a module.
     #[default]

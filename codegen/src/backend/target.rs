@@ -30,8 +30,8 @@ pub struct Facts {
     pub words: bool,
     /// True if the section [`LARGE`] exists.
     pub large: bool,
-    /// True if C's `__bf16` is passed as its `_Float16` is. LLVM makes a `bfloat` of 16 bits by a call of a compiler's library
-    /// where it does not optimise, and no such call for a `half`.
+    /// True if C's `__bf16` is passed as its `_Float16` is. LLVM makes a `bfloat` of 16 bits by a call of a compiler's
+    /// library where it does not optimise, and no such call for a `half`.
     pub halves_alike: bool,
     /// The section of [`Data::listed`](crate::ir::Data::listed), as assemblers write it.
     pub list: &'static str,
@@ -44,8 +44,8 @@ pub struct Facts {
     /// True if functions with large frames touch every page themselves. Otherwise compilers call a function of the
     /// platform for that.
     pub probes: bool,
-    /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`, Cranelift's
-    /// `preserve_all`.
+    /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`,
+    /// Cranelift's `preserve_all`.
     pub preserve_most: bool,
 }
 
@@ -138,8 +138,8 @@ impl Facts {
         triple.parse().map_or(Facts::UNKNOWN, |triple| Facts::of(&triple))
     }
 
-    /// Returns the section of the definition of a weak symbol; `None` for that of its data. GNU's linker merges groups of
-    /// COFF only if their sections have one name too, and GCC gives them this one.
+    /// Returns the section of the definition of a weak symbol; `None` for that of its data. GNU's linker merges groups
+    /// of COFF only if their sections have one name too, and GCC gives them this one.
     pub fn weak_section(&self, symbol: &str) -> Option<String> {
         match self.weak {
             Weak::Group => Some(format!(".data${symbol}")),

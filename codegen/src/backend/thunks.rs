@@ -10,10 +10,10 @@ use crate::ir::{
 };
 use crate::trace::explain;
 
-/// Returns the module with *thunks*: local functions that call an import, or a function that is never inlined and of which
-/// linkers keep one copy, and [preserve](super::Plan::preserves_registers) the registers of their callers, as the callee
-/// does not. A callee is called through one if only cold blocks of hot functions call it, and if a hot block may follow
-/// one of them. Returns the module as it is if there is no such callee, or if the target has no
+/// Returns the module with *thunks*: local functions that call an import, or a function that is never inlined and of
+/// which linkers keep one copy, and [preserve](super::Plan::preserves_registers) the registers of their callers, as the
+/// callee does not. A callee is called through one if only cold blocks of hot functions call it, and if a hot block may
+/// follow one of them. Returns the module as it is if there is no such callee, or if the target has no
 /// [convention](Facts::preserve_most) for that.
 ///
 /// ```

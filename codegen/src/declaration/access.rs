@@ -6,8 +6,8 @@ use super::Tensor;
 
 /// Access of a function, its kernels and the functions that it calls to the elements of a tensor that it is given.
 ///
-/// The declaration promises it, as it promises that kernels stay within the extents. Nothing is checked when the function
-/// is called.
+/// The declaration promises it, as it promises that kernels stay within the extents. Nothing is checked when the
+/// function is called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Access {
     /// They may be read and written.

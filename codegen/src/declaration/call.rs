@@ -21,8 +21,8 @@ pub struct KernelCall {
     /// Arguments, in order.
     pub args: Vec<Expr>,
     /// Errors by status, if the function returns an `int32` status. A status other than 0 raises the error that the
-    /// function has left in the thread's slot, else the entry of the status, else a RuntimeError. A scalar result, and each
-    /// element of a tuple of scalars, is written through an argument of its own after the others.
+    /// function has left in the thread's slot, else the entry of the status, else a RuntimeError. A scalar result, and
+    /// each element of a tuple of scalars, is written through an argument of its own after the others.
     pub status: Option<Vec<StatusError>>,
 }
 
@@ -211,8 +211,8 @@ impl FunctionCall {
         self
     }
 
-    /// Keeps the result, an object, under keys: integers, truths, element types, addresses and devices. The call is made
-    /// only where no call of this statement has kept one under equal keys.
+    /// Keeps the result, an object, under keys: integers, truths, element types, addresses and devices. The call is
+    /// made only where no call of this statement has kept one under equal keys.
     pub fn with_keys(mut self, values: impl IntoIterator<Item: Into<Expr>>) -> FunctionCall {
         self.keys = list(values);
         self

@@ -79,8 +79,8 @@ impl From<f32> for Expr {
     }
 }
 
-/// Builds a name, whatever the text is: `"64"` and `"2 * n"` are names that no symbol may have, which is an error of the
-/// declaration. [`Expr::text`] builds text, and `"2 * n".parse::<Expr>()` the expression.
+/// Builds a name, whatever the text is: `"64"` and `"2 * n"` are names that no symbol may have, which is an error of
+/// the declaration. [`Expr::text`] builds text, and `"2 * n".parse::<Expr>()` the expression.
 impl From<&str> for Expr {
     fn from(name: &str) -> Expr {
         Expr::name(name)

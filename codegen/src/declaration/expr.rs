@@ -9,9 +9,9 @@ use super::{Function, Global};
 ///
 /// `Display` prints the canonical text: one space around binary operators, no needless parentheses.
 ///
-/// A library may have expressions of up to [`MAX_NESTING`](crate::language::MAX_NESTING) levels; an expression itself may
-/// have any number. `clone`, `==`, `Display` and `Debug` call themselves once for each level, so they need a stack for the
-/// depth ([`Library`](super::Library#depth)).
+/// A library may have expressions of up to [`MAX_NESTING`](crate::language::MAX_NESTING) levels; an expression itself
+/// may have any number. `clone`, `==`, `Display` and `Debug` call themselves once for each level, so they need a stack
+/// for the depth ([`Library`](super::Library#depth)).
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub enum Expr {
@@ -29,8 +29,8 @@ pub enum Expr {
     Name(String),
     /// `x.shape[0]`: a member of a value.
     Member(Box<Expr>, Member),
-    /// `xs[i]`: an element of an array or a list, or a number of a shape. `t[1]`: an element of a tuple, whose index is a
-    /// literal.
+    /// `xs[i]`: an element of an array or a list, or a number of a shape. `t[1]`: an element of a tuple, whose index is
+    /// a literal.
     Element(Box<Expr>, Box<Expr>),
     /// `t.x`: an element of a tuple by its name.
     Field(Box<Expr>, String),
@@ -117,8 +117,8 @@ members! {
     numel Numel;
     /// `x.is_contiguous`: true if the strides are compact.
     is_contiguous IsContiguous;
-    /// `x.object`: the address of the tensor object, whose `DLTensor` is `x`; a `DLTensor*` that is part of no object is a
-    /// TypeError.
+    /// `x.object`: the address of the tensor object, whose `DLTensor` is `x`; a `DLTensor*` that is part of no object
+    /// is a TypeError.
     object Object;
     /// `s.size`: the number of bytes, numbers or elements.
     size Size;
@@ -255,8 +255,8 @@ impl Expr {
         self.children().for_each(|child| child.names(with));
     }
 
-    /// Appends the functions that the expression makes, in source order, without those within them, each with the number of
-    /// expressions around it, which is `around` for this one.
+    /// Appends the functions that the expression makes, in source order, without those within them, each with the
+    /// number of expressions around it, which is `around` for this one.
     pub(crate) fn functions<'a>(&'a self, around: usize, all: &mut Vec<(&'a Function, usize)>) {
         if let Expr::Function(function) = self {
             all.push((function, around));
@@ -266,7 +266,8 @@ impl Expr {
 }
 
 /// Constructors of expressions. Rust's operators build arithmetic, and `!` builds `not`. They take an expression or a
-/// reference to one on each side; anything that converts on the right; an `i64` or an `f64`, such as a literal, on the left.
+/// reference to one on each side; anything that converts on the right; an `i64` or an `f64`, such as a literal, on the
+/// left.
 ///
 /// ```
 /// use tvm_ffi_codegen::Expr;

@@ -62,7 +62,8 @@ impl Function {
         launched.chain(self.globals().into_iter().map(|global| &*global.image)).collect()
     }
 
-    /// Returns the conditions of the signature and the expressions of the body, those of functions that it makes included.
+    /// Returns the conditions of the signature and the expressions of the body, those of functions that it makes
+    /// included.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let constraints = self.signature.constraints.iter();
         constraints.map(|constraint| &constraint.condition).chain(self.body.exprs())

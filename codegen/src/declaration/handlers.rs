@@ -2,13 +2,13 @@
 
 /// Handlers of XLA: functions that XLA's programs call by its own C API, beside those of TVM FFI.
 ///
-/// A handler `PREFIX_name` packs the operands, results and attributes of a call and calls the function. The tensors that
-/// a function writes to and those that it allocates are results; one with [`Access::Update`](super::Access::Update) is
-/// an operand, too, whose contents XLA puts into the result. Numbers, truths, texts and arrays of numbers are attributes by
-/// their names, a stream is that of the call.
+/// A handler `PREFIX_name` packs the operands, results and attributes of a call and calls the function. The tensors
+/// that a function writes to and those that it allocates are results; one with
+/// [`Access::Update`](super::Access::Update) is an operand, too, whose contents XLA puts into the result. Numbers,
+/// truths, texts and arrays of numbers are attributes by their names, a stream is that of the call.
 ///
-/// A function whose last statement returns a function that it makes has two handlers: XLA calls `PREFIX_name_instantiate` when
-/// it makes a program ready, and keeps the closure; `PREFIX_name` calls the closure.
+/// A function whose last statement returns a function that it makes has two handlers: XLA calls
+/// `PREFIX_name_instantiate` when it makes a program ready, and keeps the closure; `PREFIX_name` calls the closure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Handlers {
@@ -18,7 +18,8 @@ pub struct Handlers {
     pub functions: Vec<String>,
 }
 
-/// Operators of PyTorch: the library registers its functions with PyTorch as `NAMESPACE::name`, beside those of TVM FFI.
+/// Operators of PyTorch: the library registers its functions with PyTorch as `NAMESPACE::name`, beside those of TVM
+/// FFI.
 ///
 /// It does so when it is loaded into a process with PyTorch 2.10 or newer, whose stable C ABI it finds there; it loads
 /// without PyTorch, too. Tensors that a function writes to are `Tensor(a!)` in the schema, those that it allocates are

@@ -22,8 +22,8 @@ pub struct Image {
     pub name: String,
     /// Bytes, which the text does not contain. [`Library::resolve`](crate::Library::resolve) requires them.
     pub bytes: Option<Vec<u8>>,
-    /// Name of a function of the FFI, `(library: ptr, module: ptr, device_id: int64)`, which is called once for each device
-    /// after the image is loaded on it and before the first launch there; `None` for no function. It is found as
+    /// Name of a function of the FFI, `(library: ptr, module: ptr, device_id: int64)`, which is called once for each
+    /// device after the image is loaded on it and before the first launch there; `None` for no function. It is found as
     /// [`FunctionRef::Name`](super::FunctionRef::Name) is.
     pub on_load: Option<String>,
 }
@@ -168,8 +168,8 @@ pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
     end().is_some_and(|end| end <= bytes.len())
 }
 
-/// Returns the offset at which a 64-bit ELF file ends: the largest end of its two tables, its sections and its segments.
-/// Returns `None` if a table lies outside of the bytes.
+/// Returns the offset at which a 64-bit ELF file ends: the largest end of its two tables, its sections and its
+/// segments. Returns `None` if a table lies outside of the bytes.
 fn end_of_elf(bytes: &[u8]) -> Option<usize> {
     let sections = File::read(bytes)?.sections;
     let sections = sections.iter().filter(|section| section.has_bytes());

@@ -36,7 +36,8 @@ impl Expr {
         joined(all, |a, b| a.binary(BinaryOp::Mul, b)).unwrap_or(Expr::Int(1))
     }
 
-    /// Builds `a + b + c`, as of offsets in a buffer that several tensors share; `0` if there are none. See [`Expr::all`].
+    /// Builds `a + b + c`, as of offsets in a buffer that several tensors share; `0` if there are none. See
+    /// [`Expr::all`].
     ///
     /// ```
     /// use tvm_ffi_codegen::Expr;

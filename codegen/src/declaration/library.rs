@@ -15,8 +15,8 @@ use super::{Body, Handlers, Image, Param, Signature, TorchOperators};
 /// Values of Rust may be nested deeper than declarations can be: up to
 /// [`MAX_NESTING`](crate::language::MAX_NESTING) levels of expressions, types and blocks are accepted.
 /// [`check_form`](Library::check_form), [`validate`](Library::validate) and [`resolve`](Library::resolve) refuse a deeper
-/// library with an error, whatever its depth. All that walks over it before that check calls itself once for each level:
-/// `clone`, `==`, `Display` and `Debug`. A sum of a hundred thousand terms, which is as many levels, may
+/// library with an error, whatever its depth. All that walks over it before that check calls itself once for each
+/// level: `clone`, `==`, `Display` and `Debug`. A sum of a hundred thousand terms, which is as many levels, may
 /// overflow the stack there. A compiler whose users decide about the depth therefore calls `check_form` first.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -24,8 +24,8 @@ use super::{Body, Handlers, Image, Param, Signature, TorchOperators};
 pub struct Library {
     /// Functions, in the order of emission; names are unique.
     pub functions: Vec<Function>,
-    /// Images that launches take GPU kernels from, and expressions device variables; names are unique. Images that nothing
-    /// uses are not emitted.
+    /// Images that launches take GPU kernels from, and expressions device variables; names are unique. Images that
+    /// nothing uses are not emitted.
     pub images: Vec<Image>,
     /// A further exported function, `(device_id: int64) -> None`. It loads all GPU kernels on a device, so that
     /// launches are legal while a graph is captured, and looks up the functions that are called by name.
@@ -48,9 +48,9 @@ pub struct Library {
     pub inquiry: Option<Inquiry>,
 }
 
-/// A function of the FFI that is asked after each call of some kernels, before their results are looked at. It raises an
-/// error that the kernel has kept, where C cannot return it: an exception of a kernel in Python, or an error that a system
-/// keeps for its thread.
+/// A function of the FFI that is asked after each call of some kernels, before their results are looked at. It raises
+/// an error that the kernel has kept, where C cannot return it: an exception of a kernel in Python, or an error that a
+/// system keeps for its thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inquiry {

@@ -73,8 +73,8 @@ limits! {
     /// Limit on the statements of a function, nested ones included.
     MAX_STATEMENTS Statements = 100_000, "statements";
     /// Limit on the height of an expression, where literals and names have height 1, and on the nesting of parentheses
-    /// and unary operators in a text. Blocks have the same limit of their own, into which functions that a body makes count
-    /// with the expressions around them; a chain of `else if` is one level.
+    /// and unary operators in a text. Blocks have the same limit of their own, into which functions that a body makes
+    /// count with the expressions around them; a chain of `else if` is one level.
     MAX_NESTING Nesting = 64, "levels of nesting or operators in a row";
     /// Limit on the bytes of the name of a function, parameter or symbol; the limit of exported names.
     MAX_NAME Name = abi_spec::symbol::MAX_NAME, "bytes in a name";

@@ -31,8 +31,8 @@ of_two! {
     builtin max Builtin::Max "max(self, rhs)";
 }
 
-/// Implements Rust's operators for `Expr` and `&Expr`, with any operand on the right and a number on the left. Of integers
-/// only `i64` stands on the left: with a second type, `2 * n` would not say which one its literal is of, and
+/// Implements Rust's operators for `Expr` and `&Expr`, with any operand on the right and a number on the left. Of
+/// integers only `i64` stands on the left: with a second type, `2 * n` would not say which one its literal is of, and
 /// `(2 * n).equal(0)` would not compile.
 macro_rules! rust_operators {
     ($($operator:ident $method:ident;)*) => {

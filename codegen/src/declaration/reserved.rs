@@ -207,8 +207,8 @@ pub(crate) fn may_be_symbol(name: &str) -> bool {
     name != "_" && name.chars().all(is_word) && !name.starts_with(|c: char| c.is_numeric())
 }
 
-/// Returns true for text that a function of the FFI can be looked up by. [`MAX_NAME`](super::limit::MAX_NAME) bounds its
-/// length.
+/// Returns true for text that a function of the FFI can be looked up by. [`MAX_NAME`](super::limit::MAX_NAME) bounds
+/// its length.
 pub(crate) fn is_callee(name: &str) -> bool {
     !name.is_empty() && !name.contains(char::is_control)
 }

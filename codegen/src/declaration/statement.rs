@@ -307,8 +307,8 @@ impl Statement {
         Statement::choose([(condition, then)], otherwise)
     }
 
-    /// Builds `if c { … } else if d { … } else { … }` from pairs of a condition and the statements that run if it is the
-    /// first that holds. There is one condition at least.
+    /// Builds `if c { … } else if d { … } else { … }` from pairs of a condition and the statements that run if it is
+    /// the first that holds. There is one condition at least.
     ///
     /// A chain of `else if` is one level of nesting, whatever its length: it may have
     /// [`MAX_BRANCHES`](crate::language::MAX_BRANCHES) conditions, where an `if` inside of an `else` inside of an `else` would soon be

@@ -104,8 +104,8 @@ pub enum Strides {
     Contiguous,
     /// Any layout.
     Any,
-    /// One stride per declared dim, in elements. The strides of the leading dims of `[..., m, k]` are free, and the list
-    /// is `[..., s, 1]` as text. The first stride of `[outer..., m, k]` is that of its innermost leading dim whose
+    /// One stride per declared dim, in elements. The strides of the leading dims of `[..., m, k]` are free, and the
+    /// list is `[..., s, 1]` as text. The first stride of `[outer..., m, k]` is that of its innermost leading dim whose
     /// extent is above 1.
     List(Vec<Dim>),
 }

@@ -48,16 +48,16 @@ pub enum MapMode {
 /// A column of pixels: the rows of the matrix that a convolution multiplies by its filters. A map of columns has 3 to 5
 /// dims: images, then one to three spatial dims (depth, height and width; or the last of them), then channels.
 ///
-/// The pixels are those of a *bounding box* of each image, from one row to the next and from one image to the next. A kernel
-/// adds the position in the filter to each of them. So for a filter of extent `r` with padding `p` the lower corner is `-p`
-/// and the upper one `p - (r - 1)`; what lies outside the image is filled.
+/// The pixels are those of a *bounding box* of each image, from one row to the next and from one image to the next. A
+/// kernel adds the position in the filter to each of them. So for a filter of extent `r` with padding `p` the lower
+/// corner is `-p` and the upper one `p - (r - 1)`; what lies outside the image is filled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Im2col {
-    /// Offsets from the first pixel of an image to the first one of the bounding box, for each spatial dim: -32768 to 32767
-    /// for one spatial dim, -128 to 127 for two, -16 to 15 for three.
+    /// Offsets from the first pixel of an image to the first one of the bounding box, for each spatial dim: -32768 to
+    /// 32767 for one spatial dim, -128 to 127 for two, -16 to 15 for three.
     pub lower: Vec<Expr>,
-    /// Offsets from the last pixel of an image to the last one of the bounding box, likewise. The bounding box must have
-    /// pixels.
+    /// Offsets from the last pixel of an image to the last one of the bounding box, likewise. The bounding box must
+    /// have pixels.
     pub upper: Vec<Expr>,
     /// Channels of a pixel that an access brings, 1 to 256.
     pub channels: Expr,
@@ -90,8 +90,8 @@ impl Im2col {
     pub(crate) const OTHER_DIMS: usize = 2;
 }
 
-/// Declares enums of the driver's calls that encode maps. A variant has the driver's name, without prefix and in lower case, and
-/// the driver's number.
+/// Declares enums of the driver's calls that encode maps. A variant has the driver's name, without prefix and in lower
+/// case, and the driver's number.
 macro_rules! options {
     ($($(#[$doc:meta])* $name:ident $prefix:literal { $($(#[$variant_doc:meta])* $variant:ident $text:literal $number:literal;)* })*) => {
         $($(#[$doc])*

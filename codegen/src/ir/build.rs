@@ -31,8 +31,8 @@ pub struct Builder<'m> {
     made: FxHashMap<(Block, Made), Value>,
 }
 
-/// The number of instructions for which a block has room at first: most blocks of a wrapper load a field, compare it with
-/// a constant, and compute one address.
+/// The number of instructions for which a block has room at first: most blocks of a wrapper load a field, compare it
+/// with a constant, and compute one address.
 const INSTS: usize = 8;
 
 /// A constant or an address.

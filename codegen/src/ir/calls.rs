@@ -16,10 +16,10 @@ type Kind = (Symbol, Block, Option<SourceLocation>);
 impl Function {
     /// Returns the function with calls that cold blocks share, or as it is if it is cold itself or there are none.
     ///
-    /// Checks fail with calls of few routines, and all of them jump to one block afterwards. Where cold blocks end with calls
-    /// of one function whose results nothing reads, one block makes the call for all. Its parameters are the arguments
-    /// that differ, and the offset alone where these are addresses in one object. A call is the instruction that takes a
-    /// native compiler longest; what stays in each block are a few constants and a jump.
+    /// Checks fail with calls of few routines, and all of them jump to one block afterwards. Where cold blocks end with
+    /// calls of one function whose results nothing reads, one block makes the call for all. Its parameters are the
+    /// arguments that differ, and the offset alone where these are addresses in one object. A call is the instruction
+    /// that takes a native compiler longest; what stays in each block are a few constants and a jump.
     ///
     /// ```
     /// use tvm_ffi_codegen::ir::Module;
@@ -141,8 +141,8 @@ impl Function {
         }
     }
 
-    /// Returns the argument of a shared call, of those given in each block: the same value, the same literal again, or a
-    /// parameter, for which each block passes a value.
+    /// Returns the argument of a shared call, of those given in each block: the same value, the same literal again, or
+    /// a parameter, for which each block passes a value.
     fn shared_argument(
         &mut self,
         sites: &[usize],

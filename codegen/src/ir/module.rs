@@ -400,8 +400,8 @@ impl Function {
         self.hint_text(self.topics[topic.index()].hint)
     }
 
-    /// Returns the place of the function in the source: its own, else that of the first of its parts that has one; `None`
-    /// if the function has no debug information.
+    /// Returns the place of the function in the source: its own, else that of the first of its parts that has one;
+    /// `None` if the function has no debug information.
     pub fn location(&self) -> Option<SourceLocation> {
         self.topics.iter().find_map(|topic| topic.location)
     }

@@ -140,8 +140,8 @@ pub struct Signature {
     pub params: Vec<AbiType>,
     /// The result; `None` for C's `void`.
     pub result: Option<AbiType>,
-    /// The indices of parameters that are addresses of memory that the function only reads, in ascending order. They serve
-    /// readers of text: nothing else depends on them, and signatures that differ in nothing else are equal.
+    /// The indices of parameters that are addresses of memory that the function only reads, in ascending order. They
+    /// serve readers of text: nothing else depends on them, and signatures that differ in nothing else are equal.
     pub reads: Box<[usize]>,
 }
 

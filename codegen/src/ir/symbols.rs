@@ -28,8 +28,8 @@ pub enum Linkage {
     /// Defined alike in every module that uses it: a linker keeps one copy, which is not exported. In a JIT, or in a
     /// caller's module without such symbols, it is local.
     Once,
-    /// A variable of zeros that modules define alike, visible to the loader: a linker keeps one, and one that is defined
-    /// strongly stands for all.
+    /// A variable of zeros that modules define alike, visible to the loader: a linker keeps one, and one that is
+    /// defined strongly stands for all.
     Weak,
 }
 

@@ -39,16 +39,16 @@ impl fmt::Display for Fingerprint {
 }
 
 impl Library {
-    /// Computes a digest of the library and of this crate: of the text with documentation and source locations, the bytes
-    /// of images, the import tree, `prepare`, `entry`, `system_lib`, `handlers`, `torch` and `inquiry`, and of the version and
-    /// the sources of the crate and of those that it is made with, the ABI and the language of routines.
-    /// It is the same in every process and on every machine, whether the crate comes from a package or a repository. What else
-    /// decides about an output can be added: options by [`Fingerprint::with_options`], files to link and the like by
-    /// [`Fingerprint::with`].
+    /// Computes a digest of the library and of this crate: of the text with documentation and source locations, the
+    /// bytes of images, the import tree, `prepare`, `entry`, `system_lib`, `handlers`, `torch` and `inquiry`, and of
+    /// the version and the sources of the crate and of those that it is made with, the ABI and the language of
+    /// routines. It is the same in every process and on every machine, whether the crate comes from a package or a
+    /// repository. What else decides about an output can be added: options by [`Fingerprint::with_options`], files to
+    /// link and the like by [`Fingerprint::with`].
     ///
     /// It tells libraries apart of which something can be made. One whose [form](Library::check_form) is wrong has the
-    /// fingerprint of its error, and an import tree that cannot be encoded that of an empty one, so that different libraries
-    /// with the same fault have the same fingerprint.
+    /// fingerprint of its error, and an import tree that cannot be encoded that of an empty one, so that different
+    /// libraries with the same fault have the same fingerprint.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;

@@ -6,8 +6,8 @@ use super::parser::{Parser, Sought, unmarked};
 use crate::declaration::{Expr, Function, Library, Signature};
 use crate::error::{Error, Errors, Position};
 
-/// Parses and validates a library: its images, without their bytes, and its functions. The other fields, such as imports,
-/// entry and inquiry, are no part of a text, and are `None`.
+/// Parses and validates a library: its images, without their bytes, and its functions. The other fields, such as
+/// imports, entry and inquiry, are no part of a text, and are `None`.
 impl FromStr for Library {
     type Err = Error;
 
@@ -101,8 +101,8 @@ impl Error {
 }
 
 impl Errors {
-    /// Returns the errors with their positions in the text from which the library was parsed. Those that are about no part
-    /// of it stay without.
+    /// Returns the errors with their positions in the text from which the library was parsed. Those that are about no
+    /// part of it stay without.
     #[cold]
     #[must_use]
     pub fn locate(self, text: &str) -> Errors {

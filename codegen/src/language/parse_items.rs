@@ -54,8 +54,8 @@ impl Parser<'_> {
         Ok(Function { docs, location, external, ..signature.body(body) })
     }
 
-    /// Parses a function that a body makes: `signature block`. Its statements are as deep as the block and the expressions
-    /// around it, and their expressions nest by themselves.
+    /// Parses a function that a body makes: `signature block`. Its statements are as deep as the block and the
+    /// expressions around it, and their expressions nest by themselves.
     pub(super) fn closure(&mut self) -> Parsed<Function> {
         let signature = Signature { is_made: true, ..self.nested(Self::signature)? };
         let after = if signature.constraints.is_empty() {

@@ -40,7 +40,8 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// The number of statements of the body that have been started.
     pub(super) statements: usize,
-    /// The offset of the declared location of the statement that is being parsed, or of one around it, or of the function.
+    /// The offset of the declared location of the statement that is being parsed, or of one around it, or of the
+    /// function.
     pub(super) located: Option<usize>,
     /// The parts whose positions are wanted, each with its offset once it has been met.
     sought: FxHashMap<Sought, Option<usize>>,
@@ -51,7 +52,8 @@ pub(super) fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Returns true for a character that is seen: neither a control character nor an invisible one, such as a byte order mark.
+/// Returns true for a character that is seen: neither a control character nor an invisible one, such as a byte order
+/// mark.
 fn is_seen(c: char) -> bool {
     c == '\\' || c == '\'' || c.escape_debug().len() == 1
 }

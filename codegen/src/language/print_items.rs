@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::reserved::spelled_label;
 use crate::declaration::{Constraint, Function, Library, Location, Signature};
 
-/// Prints the images and the functions, separated by empty lines. The other fields have no form in the language, nor have
-/// the bytes of images: [`prepare`](Library::prepare), [`imports`](Library::imports), [`entry`](Library::entry),
+/// Prints the images and the functions, separated by empty lines. The other fields have no form in the language, nor
+/// have the bytes of images: [`prepare`](Library::prepare), [`imports`](Library::imports), [`entry`](Library::entry),
 /// [`system_lib`](Library::system_lib), [`handlers`](Library::handlers), [`torch`](Library::torch) and
 /// [`inquiry`](Library::inquiry) are for who makes the library, as options of the command line are.
 /// [`fingerprint`](Library::fingerprint) has all of them.

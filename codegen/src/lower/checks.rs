@@ -1,8 +1,8 @@
-//! Checks: steps of a declaration, and the terms that they compare. The prologue checks arguments, a body checks what it
-//! receives from calls, finds in sequences and unpacks in the arms of a `match`.
+//! Checks: steps of a declaration, and the terms that they compare. The prologue checks arguments, a body checks what
+//! it receives from calls, finds in sequences and unpacks in the arms of a `match`.
 //!
-//! Steps evaluate terms, and a term may look up an element of a sequence, which takes the steps of that element. So both
-//! are one room.
+//! Steps evaluate terms, and a term may look up an element of a sequence, which takes the steps of that element. So
+//! both are one room.
 //!
 //! A place is a number in an argument: an integer, an extent, a stride or an integer of a shape. An occurrence is a
 //! place with a rule for its number. The usual form of an argument is checked inline, unusual forms in cold blocks.

@@ -285,8 +285,9 @@ fields! {
         MAP 1 map: Nested<u64>;
         INPUTS 17 inputs: Nested<u64>;
     } 17;
-    /// A launch that a closure keeps. Its area follows the fields: the config of the first call, the attributes, the addresses of the
-    /// arguments and the arguments that are the same in every call. Addresses in it are of itself, or of what the closure holds.
+    /// A launch that a closure keeps. Its area follows the fields: the config of the first call, the attributes, the
+    /// addresses of the arguments and the arguments that are the same in every call. Addresses in it are of itself, or
+    /// of what the closure holds.
     ///
     /// The first call fills it; calls that find it partly filled launch from their frames.
     kept Kept KeptFields {

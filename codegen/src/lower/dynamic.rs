@@ -40,8 +40,8 @@ macro_rules! result {
 }
 
 /// Declares functions of a library. The first literal is the symbol of the table of their addresses. A row is a variant
-/// of `Entry`, the name of the symbol, the Rust function that emits a call, the result if that is no status, and whether the
-/// function is needed.
+/// of `Entry`, the name of the symbol, the Rust function that emits a call, the result if that is no status, and
+/// whether the function is needed.
 macro_rules! entries {
     ($variable:literal;
      $($(#[$doc:meta])* $variant:ident $name:literal $call:ident($($param:ident: $ty:ty),*) $(-> $result:ty,)? $needed:literal;)*) => {

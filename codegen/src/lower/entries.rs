@@ -1,5 +1,5 @@
-//! Ways into the functions of a library besides those of the FFI: C functions, handlers of XLA and operators of PyTorch. Each
-//! packs what it is given as arguments of the wrapper and calls it.
+//! Ways into the functions of a library besides those of the FFI: C functions, handlers of XLA and operators of
+//! PyTorch. Each packs what it is given as arguments of the wrapper and calls it.
 
 mod raising;
 pub(crate) mod stub;

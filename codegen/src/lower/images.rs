@@ -1,5 +1,5 @@
-//! Images, GPU kernels and device variables in the module: constants with the bytes of images, and variables that the first
-//! use fills.
+//! Images, GPU kernels and device variables in the module: constants with the bytes of images, and variables that the
+//! first use fills.
 
 use crate::declaration::{Image, ImageKind, Platform};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};

@@ -1,4 +1,5 @@
-//! Contents of a library besides wrappers and other entries: exported data and functions, metadata, shapes as data, the C header.
+//! Contents of a library besides wrappers and other entries: exported data and functions, metadata, shapes as data, the
+//! C header.
 
 pub(crate) mod exports;
 mod header;

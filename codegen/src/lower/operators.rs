@@ -77,7 +77,8 @@ fn of_floats(op: Comparison) -> Cond {
     }
 }
 
-/// Returns what an operator yields of an integer and itself: compilers of C warn of such comparisons. Floats may be NaN.
+/// Returns what an operator yields of an integer and itself: compilers of C warn of such comparisons. Floats may be
+/// NaN.
 fn of_equal(b: &mut Builder<'_>, op: OfIntegers, value: Value) -> Value {
     match op {
         OfIntegers::Pick(_) => value,
@@ -88,8 +89,8 @@ fn of_equal(b: &mut Builder<'_>, op: OfIntegers, value: Value) -> Value {
     }
 }
 
-/// Returns the lesser or the greater operand; `below` compares them. If neither is below the other, that is the second or
-/// the first.
+/// Returns the lesser or the greater operand; `below` compares them. If neither is below the other, that is the second
+/// or the first.
 fn pick(b: &mut Builder<'_>, op: Extreme, below: Cond, [lhs, rhs]: [Value; 2]) -> Value {
     let is_below = b.compare(below, lhs, rhs);
     match op {

@@ -36,8 +36,8 @@ pub(super) fn prologue<'a, 'm>(
     c
 }
 
-/// Emits the prologue of code whose arguments are all given and known to pass the checks; it takes `values` of them, or an
-/// array. Returns what the code after it knows, as [`prologue`] does.
+/// Emits the prologue of code whose arguments are all given and known to pass the checks; it takes `values` of them, or
+/// an array. Returns what the code after it knows, as [`prologue`] does.
 pub(super) fn behind_checks<'a, 'm>(
     b: Builder<'m>,
     (function, values): (&'a Function<'a>, bool),
@@ -58,8 +58,8 @@ pub(super) fn behind_checks<'a, 'm>(
     c
 }
 
-/// Emits the prologue of code of a closure that takes the address of what that holds, and no arguments. Returns what the
-/// code after it knows, as [`prologue`] does.
+/// Emits the prologue of code of a closure that takes the address of what that holds, and no arguments. Returns what
+/// the code after it knows, as [`prologue`] does.
 pub(super) fn of_held<'a, 'm>(
     b: Builder<'m>,
     function: &'a Function<'a>,

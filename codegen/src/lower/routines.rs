@@ -55,8 +55,8 @@ use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Value, 
 use crate::lower::dynamic::Loader;
 use driver::{Cuda, Hip};
 
-/// Declares [`Routine`]. A row is a variant, its [`Heat`], a [`Word`] if one applies, the path of the function with its source,
-/// and that of the function in its place where the [`Loader`] is that of Windows, if there is one.
+/// Declares [`Routine`]. A row is a variant, its [`Heat`], a [`Word`] if one applies, the path of the function with its
+/// source, and that of the function in its place where the [`Loader`] is that of Windows, if there is one.
 macro_rules! routines {
     ($($name:ident $heat:ident $($word:ident)?, $path:path $(, windows $windows:path)?;)*) => {
         /// A shared routine. Predicates return 0 or 1.

@@ -1,5 +1,6 @@
-//! Functions of PyTorch's stable C ABI, which operators call, and what is found out about PyTorch when they are registered.
-//! Facts are in [`abi_spec::torch`]; the code that calls the functions is in [`routines`](mod@super::routines).
+//! Functions of PyTorch's stable C ABI, which operators call, and what is found out about PyTorch when they are
+//! registered. Facts are in [`abi_spec::torch`]; the code that calls the functions is in
+//! [`routines`](mod@super::routines).
 
 use abi_spec::layout::DL_TENSOR;
 use abi_spec::torch::{MOST_DEVICES, MOST_DTYPES};
@@ -104,8 +105,8 @@ pub(crate) fn facts(b: &mut Builder<'_>) -> Ref<Facts> {
     Ref::within(base, offset)
 }
 
-/// Returns the symbol of the function that checks the arguments of a function and allocates its results, for an operator of
-/// PyTorch: a function of the FFI, but what it writes is an array of tensors of [`LENT_SIZE`] bytes each.
+/// Returns the symbol of the function that checks the arguments of a function and allocates its results, for an
+/// operator of PyTorch: a function of the FFI, but what it writes is an array of tensors of [`LENT_SIZE`] bytes each.
 pub(crate) fn allocator_symbol(name: &str) -> String {
     format!("tvm_ffi_codegen.allocate.{name}")
 }
@@ -116,7 +117,8 @@ mod tests {
     use crate::ir::Type;
     use crate::lower::dynamic::Entries;
 
-    /// The types of the functions are those of [`abi_spec::torch::FUNCTIONS`], which are checked against PyTorch's headers.
+    /// The types of the functions are those of [`abi_spec::torch::FUNCTIONS`], which are checked against PyTorch's
+    /// headers.
     #[test]
     fn functions_have_their_types() {
         for entry in Entry::ALL {

@@ -147,8 +147,8 @@ impl Builder<'_> {
         self.switch_to(next);
     }
 
-    /// Branches to a new cold block if a condition holds, and makes it the current one. Returns the block to which the code
-    /// goes otherwise.
+    /// Branches to a new cold block if a condition holds, and makes it the current one. Returns the block to which the
+    /// code goes otherwise.
     pub(crate) fn enter_cold_if(&mut self, cond: Value, label: &'static str) -> Block {
         let (cold, next) = (self.cold_block(label), self.block("next"));
         self.branch(cond, cold, next);
@@ -156,8 +156,8 @@ impl Builder<'_> {
         next
     }
 
-    /// Branches to a new cold block unless a condition holds, and makes it the current one. Returns the block to which the
-    /// code goes otherwise.
+    /// Branches to a new cold block unless a condition holds, and makes it the current one. Returns the block to which
+    /// the code goes otherwise.
     pub(crate) fn enter_cold_unless(&mut self, cond: Value, label: &'static str) -> Block {
         let (cold, next) = (self.cold_block(label), self.block("next"));
         self.branch(cond, next, cold);

@@ -1,7 +1,7 @@
 //! Checks that memory of tensors that are only read is given to nothing of the library that writes to it.
 //!
-//! Functions outside of the library, which are C functions, GPU kernels and functions of the FFI, are not looked at: they
-//! keep the promise of the declaration, whose prototypes say `const` where C can.
+//! Functions outside of the library, which are C functions, GPU kernels and functions of the FFI, are not looked at:
+//! they keep the promise of the declaration, whose prototypes say `const` where C can.
 
 use abi_spec::TypeIndex;
 

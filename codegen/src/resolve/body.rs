@@ -192,8 +192,8 @@ pub(crate) struct Received<'a> {
 pub(crate) struct PackedCall<'a> {
     pub(crate) callee: Callee<'a>,
     pub(crate) args: Vec<Packed<'a>>,
-    /// Type of the code that is entered if it takes the values of its arguments instead of an array of them. Their address
-    /// for the result is the last parameter if there is a result.
+    /// Type of the code that is entered if it takes the values of its arguments instead of an array of them. Their
+    /// address for the result is the last parameter if there is a result.
     pub(crate) values: Option<Signature>,
 }
 

@@ -67,8 +67,8 @@ impl CType {
         }
     }
 
-    /// Returns the type that takes what this one and another one take: a pointer to `const` if the other one is the same
-    /// but for that.
+    /// Returns the type that takes what this one and another one take: a pointer to `const` if the other one is the
+    /// same but for that.
     fn merged(self, other: CType) -> CType {
         let is_same = match other {
             CType::READ_TENSOR => self == CType::TENSOR,

@@ -31,8 +31,8 @@ pub(super) fn resolve<'a>(
     resolved.map(|(function, _)| function)
 }
 
-/// Resolves a function at a location that holds what it captures. Its statements are counted from `count` on; also returns
-/// the number after them.
+/// Resolves a function at a location that holds what it captures. Its statements are counted from `count` on; also
+/// returns the number after them.
 pub(super) fn resolve_in<'a>(
     declared: &'a crate::Function,
     location: Option<&'a Location>,

@@ -132,9 +132,9 @@ impl<'a> Block<'_, 'a> {
         self.called |= matches!(statement, StatementKind::Call { .. }) || calls(turn);
     }
 
-    /// Returns true if a name that is used to the end of these statements may be used while or after a function runs that
-    /// may change a sequence. A last call of a C function, which knows addresses only, is no such function, but for one
-    /// that is [asked](declaration::Library::inquiry) for an error: its language may know the sequence.
+    /// Returns true if a name that is used to the end of these statements may be used while or after a function runs
+    /// that may change a sequence. A last call of a C function, which knows addresses only, is no such function, but
+    /// for one that is [asked](declaration::Library::inquiry) for an error: its language may know the sequence.
     fn outlives_calls(&self, statements: &[declaration::Statement]) -> bool {
         let Some((last, before)) = statements.split_last() else { return false };
         let knows_addresses = matches!(

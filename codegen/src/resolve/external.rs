@@ -159,8 +159,8 @@ pub(super) fn externals<'a>(
     Ok(all)
 }
 
-/// Returns why no C function may have a name, if that is so. C keeps names with a leading underscore; to linkers `_init` and
-/// others mean something.
+/// Returns why no C function may have a name, if that is so. C keeps names with a leading underscore; to linkers
+/// `_init` and others mean something.
 fn reason_against(symbol: &str) -> Option<&'static str> {
     if !is_identifier(symbol) {
         Some("it is no identifier of C")

@@ -17,8 +17,8 @@ use crate::declaration::{self, Expr, Global, Location, Platform, Tensor};
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
     pub(crate) declared: &'a declaration::Function,
-    /// The declared location; for a function that a body makes, that of the statement, of one around it or of the function
-    /// around it.
+    /// The declared location; for a function that a body makes, that of the statement, of one around it or of the
+    /// function around it.
     pub(crate) location: Option<&'a Location>,
     /// Signature that errors show: what callers see.
     pub(crate) shown: &'a declaration::Signature,
@@ -146,7 +146,8 @@ impl<'a> Function<'a> {
         all.filter_map(|global| Some((image(&global.image)?, global))).collect()
     }
 
-    /// Returns true if a call may allocate more tensors than so many results, itself or by functions of the FFI that it calls.
+    /// Returns true if a call may allocate more tensors than so many results, itself or by functions of the FFI that it
+    /// calls.
     pub(crate) fn allocates_more_than(&self, results: usize) -> bool {
         self.outputs.len() > results || !self.callees().is_empty() || !self.entered().is_empty()
     }
@@ -202,8 +203,8 @@ impl<'a> Function<'a> {
         self.outputs.iter().take(self.declared.signature.outputs().len())
     }
 
-    /// Returns the index of the argument that a value is, or is nested in; `None` for `self`, for values of the body and
-    /// for tensors to write, which callers see as results.
+    /// Returns the index of the argument that a value is, or is nested in; `None` for `self`, for values of the body
+    /// and for tensors to write, which callers see as results.
     pub(crate) fn argument(&self, value: ValueId) -> Option<usize> {
         let signature = self.shown;
         let param = self.values[value].param;

@@ -34,8 +34,8 @@ impl<'a> Names<'a> {
         Ok(Term::new(kind, Node::Global(Box::new(global))))
     }
 
-    /// Returns the tensor whose device the statement uses, else the first value in scope that is declared for a GPU, else
-    /// the first allocated tensor in scope that is, else the first value that may be on one.
+    /// Returns the tensor whose device the statement uses, else the first value in scope that is declared for a GPU,
+    /// else the first allocated tensor in scope that is, else the first value that may be on one.
     fn gpu_tensor(&self) -> Option<Home> {
         let is_known = |value: &ValueId| {
             let device = self.values[*value].tensor().map(|tensor| tensor.device);
@@ -62,8 +62,8 @@ impl<'a> Names<'a> {
         all.filter(|output| self.is_on_gpu(Home::Output(*output))).min().map(Home::Output)
     }
 
-    /// Returns the first value in scope that is, or may be, a tensor on a GPU, and that is never None; if there is none,
-    /// the first that is there where the facts hold.
+    /// Returns the first value in scope that is, or may be, a tensor on a GPU, and that is never None; if there is
+    /// none, the first that is there where the facts hold.
     pub(super) fn gpu_value(&self, facts: &Facts) -> Option<ValueId> {
         let on_gpu = |value: &ValueId| {
             self.values[*value].tensor().is_some() && self.is_on_gpu(Home::Value(*value))

@@ -24,8 +24,8 @@ use crate::declaration::{
 use crate::ir::{self, AbiType};
 use crate::trace::explain;
 
-/// Largest number of statements of a function that has a second body behind its checks. In a longer one the checks are a
-/// small part of a call.
+/// Largest number of statements of a function that has a second body behind its checks. In a longer one the checks are
+/// a small part of a call.
 const MAX_STATEMENTS: usize = 8;
 
 impl<'a> Block<'_, 'a> {
@@ -66,8 +66,9 @@ impl<'a> Block<'_, 'a> {
     }
 }
 
-/// Returns the type of the code of a function behind its checks if it takes values instead of an array of arguments: its
-/// parameters are tensors and numbers, and its body neither hands one on as a value of the FFI nor asks for its object.
+/// Returns the type of the code of a function behind its checks if it takes values instead of an array of arguments:
+/// its parameters are tensors and numbers, and its body neither hands one on as a value of the FFI nor asks for its
+/// object.
 pub(crate) fn signature_of_values(function: &declaration::Function) -> Option<ir::Signature> {
     let hands_on = function.body.statements().any(|statement| statement.kind.hands_on());
     if hands_on || function.body.asks_object() {

@@ -1,7 +1,7 @@
 //! Types of results that a call does not write: that of the callee, in the words of the caller.
 //!
-//! A symbol of the callee stands for what its arguments say of it: the extent that the caller declares of the tensor that
-//! it passes, or the number itself. Extents of which the arguments say nothing may be any.
+//! A symbol of the callee stands for what its arguments say of it: the extent that the caller declares of the tensor
+//! that it passes, or the number itself. Extents of which the arguments say nothing may be any.
 
 use rustc_hash::FxHashMap;
 

@@ -8,8 +8,8 @@ use crate::declaration::reserved::is_callee;
 use crate::declaration::{Inquiry, Library};
 use crate::error::Error;
 
-/// Checks that the function has a name to be looked up by, and that its kernels, at least one, are called and named once.
-/// A kernel that nobody calls would be a misspelt one, whose errors nobody would learn of.
+/// Checks that the function has a name to be looked up by, and that its kernels, at least one, are called and named
+/// once. A kernel that nobody calls would be a misspelt one, whose errors nobody would learn of.
 pub(super) fn check(library: &Library, functions: &[Function<'_>]) -> Result<(), Error> {
     let Some(Inquiry { function, kernels }) = &library.inquiry else { return Ok(()) };
     let invalid = |reason| Err(Error::Inquiry { reason });

@@ -1,8 +1,8 @@
 //! Functions that write into tensors of their callers: `@matmul(x, w) into y`.
 //!
 //! For a function that allocates its results, another function is derived from its declaration. It has the results as
-//! further parameters, so that they are checked as arguments are, and returns None. Callers see one function: errors show
-//! the declared signature.
+//! further parameters, so that they are checked as arguments are, and returns None. Callers see one function: errors
+//! show the declared signature.
 
 use abi_spec::DeviceType;
 use rustc_hash::FxHashSet;
@@ -144,8 +144,8 @@ fn given<'a>(function: &Function<'a>) -> Vec<(Part, &'a str)> {
     function.statements().iter().filter_map(callee).collect()
 }
 
-/// Returns the declaration of the function that gets the tensors to write; for one that returns a closure, of the function
-/// whose closure gets them.
+/// Returns the declaration of the function that gets the tensors to write; for one that returns a closure, of the
+/// function whose closure gets them.
 pub(super) fn declaration(of: &declaration::Function) -> Explained<&declaration::Function> {
     let Some((_, closure)) = returned(of) else { return Ok(of.into.keep(writing(of)?)) };
     let writes = writing(closure)?;

@@ -1,5 +1,5 @@
-//! Parameters and results that may be in use after a call, or elsewhere during it, which callers should pass as objects, and
-//! parameters that are returned.
+//! Parameters and results that may be in use after a call, or elsewhere during it, which callers should pass as
+//! objects, and parameters that are returned.
 
 use rustc_hash::FxHashMap;
 
@@ -13,9 +13,9 @@ use crate::declaration::Signature;
 type KeptByName<'a> = FxHashMap<&'a str, (&'a Signature, Kept)>;
 
 /// Returns what functions keep. A parameter is kept if the body returns it, puts it into an array, gives it to
-/// a function that it makes, or hands it to a function of the FFI, unless that is one of the library, which takes it as a
-/// tensor and does not keep it. It is kept, too, if it has tensors, and the body asks for the object of one, of whichever
-/// parameter. So is a result that the function allocates.
+/// a function that it makes, or hands it to a function of the FFI, unless that is one of the library, which takes it as
+/// a tensor and does not keep it. It is kept, too, if it has tensors, and the body asks for the object of one, of
+/// whichever parameter. So is a result that the function allocates.
 pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
     let name = |function: &Function<'a>| -> &'a str { &function.shown.name };
     // Functions that call each other keep nothing for that alone.
@@ -23,7 +23,8 @@ pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
         .iter()
         .map(|function| (name(function), (function.shown, Kept::default())))
         .collect();
-    // A function keeps what it hands to one that keeps it: when that is found of one, those that call it are looked at again.
+    // A function keeps what it hands to one that keeps it: when that is found of one, those that call it are looked at
+    // again.
     let mut callers: FxHashMap<&str, Vec<&Function<'a>>> = FxHashMap::default();
     for function in functions {
         for (callee, _) in function.entered() {
@@ -85,7 +86,8 @@ struct Finder<'f, 'a> {
     function: &'f Function<'a>,
     known: &'f KeptByName<'a>,
     all: Kept,
-    /// Parameters of the function that a value of the body may be or contain, by its [`Value::param`]: results of calls.
+    /// Parameters of the function that a value of the body may be or contain, by its [`Value::param`]: results of
+    /// calls.
     ///
     /// [`Value::param`]: super::value::Value::param
     origins: FxHashMap<usize, Vec<usize>>,
@@ -144,8 +146,8 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Returns true if a call only lends its argument number `place`: the function is one of the library, takes it as a tensor
-/// and does not keep it.
+/// Returns true if a call only lends its argument number `place`: the function is one of the library, takes it as a
+/// tensor and does not keep it.
 fn is_lent(call: &PackedCall<'_>, place: usize, known: &KeptByName<'_>) -> bool {
     let Callee::Symbol { name, entry: Some(_) } = call.callee else { return false };
     let is_plain = matches!(call.args[place], Packed::Plain(_));

@@ -202,8 +202,8 @@ pub(crate) struct TensorMap<'a> {
     /// Bytes from there to the first element of the map.
     pub(crate) offset: Option<Term>,
     /// Dims, strides, the numbers of the mode, and the distances between elements or pixels. All but the mode have one
-    /// number for each dim, in the order of the tensor's dims. The mode has the extents of a box, or the lower and upper
-    /// offsets for each spatial dim, channels and pixels.
+    /// number for each dim, in the order of the tensor's dims. The mode has the extents of a box, or the lower and
+    /// upper offsets for each spatial dim, channels and pixels.
     pub(crate) numbers: Vec<Term>,
     /// Terms without constants, which determine the address and all numbers.
     pub(crate) inputs: Vec<Term>,

@@ -11,8 +11,8 @@ use crate::declaration::Tensor;
 use crate::declaration::reserved::may_be_symbol;
 use crate::error::Part;
 
-/// Checks that a name which no parameter and no local has may be a symbol's. A compiler that writes in Rust may have given
-/// a number, an expression or a text as the text that names are.
+/// Checks that a name which no parameter and no local has may be a symbol's. A compiler that writes in Rust may have
+/// given a number, an expression or a text as the text that names are.
 pub(super) fn check_symbol(name: &str) -> Explained<()> {
     if may_be_symbol(name) {
         return Ok(());

@@ -36,8 +36,8 @@ pub(super) enum Meaning {
     Dtype(ValueId),
 }
 
-/// A name that the end of its scope makes unknown, by the table that has it. The end of a symbol leaves the number known
-/// that has the same name in a scope around.
+/// A name that the end of its scope makes unknown, by the table that has it. The end of a symbol leaves the number
+/// known that has the same name in a scope around.
 #[derive(Clone, Copy, Debug)]
 enum Scoped<'a> {
     /// A name of the body.

@@ -88,7 +88,8 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(order)
     }
 
-    /// Returns the order of no checks yet, of a value of the body. It binds the symbols that it is the first to mention.
+    /// Returns the order of no checks yet, of a value of the body. It binds the symbols that it is the first to
+    /// mention.
     fn received(names: &'n Names<'a>, mut knowledge: Knowledge) -> Self {
         while knowledge.len() < names.symbols.len() {
             let symbol = names.symbols.values().nth(knowledge.len());
@@ -263,8 +264,8 @@ fn initially(symbol: &Symbol<'_>) -> Known {
     if symbol.local.is_some() { Known::Always } else { Known::Unknown }
 }
 
-/// Orders the checks of a value of the body. With `facts`, only the symbols that they bind may be compared; without, the
-/// value binds those that only optional values determine.
+/// Orders the checks of a value of the body. With `facts`, only the symbols that they bind may be compared; without,
+/// the value binds those that only optional values determine.
 fn received<'a>(
     names: &Names<'a>,
     knowledge: &mut Knowledge,

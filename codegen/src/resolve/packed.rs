@@ -160,8 +160,8 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Returns false if a value is never of a type: by its type index, by what is declared of both, or by its own values
-    /// if the body makes an array of them.
+    /// Returns false if a value is never of a type: by its type index, by what is declared of both, or by its own
+    /// values if the body makes an array of them.
     pub(super) fn may_be(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
         if !self.possible_indices(packed).meets(possible(ty)) {
             return false;

@@ -37,10 +37,10 @@
 //! require TERM                    a condition
 //! ```
 //!
-//! Terms are printed by operator: `add`, `div`, `fmul`, `ult` and others are those of `resolve::operator` in lower case,
-//! and `narrow`, `round` and `mixed` convert and compare as `resolve::term` says. `checked` is a property that the value
-//! may lack. An argument of a C function is a value in the C types of its type (`x`), a term in the C type of a scalar
-//! (`n: int64`), or a text.
+//! Terms are printed by operator: `add`, `div`, `fmul`, `ult` and others are those of `resolve::operator` in lower
+//! case, and `narrow`, `round` and `mixed` convert and compare as `resolve::term` says. `checked` is a property that
+//! the value may lack. An argument of a C function is a value in the C types of its type (`x`), a term in the C type of
+//! a scalar (`n: int64`), or a text.
 
 mod body;
 mod launch;

@@ -189,8 +189,8 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Resolves a statement. Returns `None` for one without an action, and true if control does not continue after
-    /// it. Those with blocks are functions of their own, and those without a single one, so that nested blocks need little
-    /// stack in builds that give every arm of a `match` a place of its own.
+    /// it. Those with blocks are functions of their own, and those without a single one, so that nested blocks need
+    /// little stack in builds that give every arm of a `match` a place of its own.
     fn statement(
         &mut self,
         index: usize,

@@ -41,8 +41,8 @@ pub(crate) enum Node {
     OutputObject(OutputId),
     /// A property of a value; zero if the value is absent.
     Property(ValueId, Property),
-    /// A number of a shape by an index that is known at run time; zero if the shape is absent. The text names the number
-    /// in errors.
+    /// A number of a shape by an index that is known at run time; zero if the shape is absent. The text names the
+    /// number in errors.
     Number { of: ValueId, index: Box<Term>, text: String },
     /// An operation with one operand.
     Unary(Unary, Box<Term>),

@@ -258,8 +258,8 @@ pub(crate) fn printable(path: &str) -> String {
     text
 }
 
-/// Returns the first tensor parameter that is declared for this device, and that is neither optional nor nested: the one
-/// on whose device a result is allocated.
+/// Returns the first tensor parameter that is declared for this device, and that is neither optional nor nested: the
+/// one on whose device a result is allocated.
 pub(super) fn same_device(all: &Table<ValueId, Value<'_>>, device: Device) -> Option<ValueId> {
     let fits = |tensor: &Tensor| device == Device::Any || tensor.device == device;
     all.find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits))

@@ -136,8 +136,8 @@ impl Warning {
         Warning { position, ..self }
     }
 
-    /// Returns warnings with their positions in the text from which the library was parsed, which is parsed once more for
-    /// all of them.
+    /// Returns warnings with their positions in the text from which the library was parsed, which is parsed once more
+    /// for all of them.
     pub fn locate_all(warnings: Vec<Warning>, text: &str) -> Vec<Warning> {
         if warnings.is_empty() {
             return warnings;
@@ -171,8 +171,8 @@ impl fmt::Display for Warning {
 impl Library {
     /// Returns the warnings about a library. [`WarningKind`] lists what they are about.
     ///
-    /// Those about images come first, then those of each function, in the order of declaration. To leave out the warnings
-    /// of a kind, filter by [`Warning::kind`]:
+    /// Those about images come first, then those of each function, in the order of declaration. To leave out the
+    /// warnings of a kind, filter by [`Warning::kind`]:
     ///
     /// ```
     /// use tvm_ffi_codegen::{Library, WarningKind};

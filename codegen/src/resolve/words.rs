@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::declaration::Expr;
 
-/// Replaces names in an expression. Returns `None` if it has a name without a replacement, or an operation whose meaning
-/// depends on where it stands.
+/// Replaces names in an expression. Returns `None` if it has a name without a replacement, or an operation whose
+/// meaning depends on where it stands.
 pub(super) fn replaced(expr: &Expr, words: &FxHashMap<&str, Expr>) -> Option<Expr> {
     let of = |expr: &Expr| replaced(expr, words);
     Some(match expr {

@@ -1,5 +1,5 @@
-//! Checks that allocated tensors are given to something that can write them before they are returned, since whoever gets
-//! one may read all of it.
+//! Checks that allocated tensors are given to something that can write them before they are returned, since whoever
+//! gets one may read all of it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -50,9 +50,9 @@ pub(crate) struct Handler<'a> {
 pub(crate) enum Stage {
     /// Each call of the program calls the function.
     Call,
-    /// Making the program ready calls the function, with so many arguments. The closure that it returns becomes the state of the
-    /// program. The arguments after them are those attributes that the closure gets: they are read, so that what is wrong
-    /// with one is known by then.
+    /// Making the program ready calls the function, with so many arguments. The closure that it returns becomes the
+    /// state of the program. The arguments after them are those attributes that the closure gets: they are read, so
+    /// that what is wrong with one is known by then.
     Instantiate(usize),
     /// Each call of the program calls the closure, which is the state of the program.
     Execute,

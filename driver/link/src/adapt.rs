@@ -1,7 +1,8 @@
-//! Headers of sections that Wild would refuse, or lay out so that code fails, and what they are changed to before it runs.
+//! Headers of sections that Wild would refuse, or lay out so that code fails, and what they are changed to before it
+//! runs.
 //!
-//! The first part can go once Wild begins the segment of thread-local variables at a multiple of its alignment, the second
-//! once it ignores sections that are to be left out, whatever their names.
+//! The first part can go once Wild begins the segment of thread-local variables at a multiple of its alignment, the
+//! second once it ignores sections that are to be left out, whatever their names.
 
 use std::ops::Range;
 use std::slice;
@@ -51,7 +52,8 @@ fn align_variables(inputs: &mut [Input]) {
     }
 }
 
-/// Takes the names off sections with GCC's code for `-flto`, which are to be left out. Code for the machine is beside it.
+/// Takes the names off sections with GCC's code for `-flto`, which are to be left out. Code for the machine is beside
+/// it.
 fn hide_intermediate_code(input: &mut Input) {
     let mut hidden = headers(input);
     hidden.retain(|header| {

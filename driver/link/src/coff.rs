@@ -1,7 +1,8 @@
 //! Shared libraries for Windows: what they need besides the inputs, what they export, and the options of their linker.
 //!
 //! Every import names its library, so nothing can be left for the loader. Import libraries of `tvm_ffi.dll` and of the
-//! system are made here and hold what the inputs use, so no file of Windows is needed. The library has no start-up code.
+//! system are made here and hold what the inputs use, so no file of Windows is needed. The library has no start-up
+//! code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
@@ -29,8 +30,8 @@ const PROBE: [&str; 2] = ["__chkstk", "___chkstk_ms"];
 /// The symbol that marks objects with floating-point code.
 const FLOATS: &str = "_fltused";
 
-/// Symbols of code with thread-local variables, by LLVM and Microsoft's compilers, and by GCC. Start-up code defines the
-/// first, a library of the compiler the second.
+/// Symbols of code with thread-local variables, by LLVM and Microsoft's compilers, and by GCC. Start-up code defines
+/// the first, a library of the compiler the second.
 const LOCAL: [&str; 2] = ["_tls_index", "__emutls_get_address"];
 
 /// The beginning of the image, a symbol that linkers define.

@@ -17,7 +17,8 @@ const RUNTIME: &str = "libtvm_ffi.so";
 
 /// Options of every linker: references to our own symbols bind to them, relocations are resolved when the library is
 /// loaded (Wild does nothing else), the stack is not executable, and the bytes depend on the inputs only, of which the
-/// build ID is a hash: profilers and debuggers find a library and its symbols by it. Wild takes another hash, of 32 bytes.
+/// build ID is a hash: profilers and debuggers find a library and its symbols by it. Wild takes another hash, of 32
+/// bytes.
 pub(super) const OPTIONS: [&str; 9] = [
     "-Bsymbolic",
     "-z",

@@ -149,8 +149,8 @@ pub enum ObjectFault {
         /// The machine of the file.
         found: String,
     },
-    /// An object for Windows with functions that run when the library is loaded, which a linker without the start-up code
-    /// of a compiler would forget.
+    /// An object for Windows with functions that run when the library is loaded, which a linker without the start-up
+    /// code of a compiler would forget.
     Constructors,
     /// An object that cannot become part of the output, or that the linker cannot take.
     Unlinkable {

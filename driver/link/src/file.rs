@@ -92,8 +92,8 @@ thread_local! {
     static NOTED: RefCell<Option<Vec<PathBuf>>> = const { RefCell::new(None) };
 }
 
-/// Calls a function and returns its result with the files that this thread has read meanwhile, each once, in order. Files
-/// name files, as linker scripts and import trees do, so that no caller knows them all. Calls are not nested.
+/// Calls a function and returns its result with the files that this thread has read meanwhile, each once, in order.
+/// Files name files, as linker scripts and import trees do, so that no caller knows them all. Calls are not nested.
 pub fn noted<T>(work: impl FnOnce() -> T) -> (T, Vec<PathBuf>) {
     NOTED.set(Some(Vec::new()));
     let result = work();

@@ -1,9 +1,9 @@
-//! Tables of the GNU C library that libraries are linked for, so that they do not depend on the one of this machine: the
-//! names of its symbols and of those of libgcc_s, by library and version.
+//! Tables of the GNU C library that libraries are linked for, so that they do not depend on the one of this machine:
+//! the names of its symbols and of those of libgcc_s, by library and version.
 //!
-//! `glibc/make.py` writes the tables and says where the facts come from. A line that begins with a blank lists names. The
-//! line before such lines has the library, and the version in which linkers take the names from it; or else [`ABSENT`], and
-//! the version that is the first to have them, or the archive in which compilers find them.
+//! `glibc/make.py` writes the tables and says where the facts come from. A line that begins with a blank lists names.
+//! The line before such lines has the library, and the version in which linkers take the names from it; or else
+//! [`ABSENT`], and the version that is the first to have them, or the archive in which compilers find them.
 
 use codegen::backend::Machine;
 

@@ -162,8 +162,8 @@ impl Input {
         Ok(Input { name, bytes: Arc::new(bytes), kind, objects, shown: Vec::new() })
     }
 
-    /// Checks contents that came without a path, as [`Input::new`] does. The loader of a shared library without a soname
-    /// would look for a file of the `name` for messages.
+    /// Checks contents that came without a path, as [`Input::new`] does. The loader of a shared library without a
+    /// soname would look for a file of the `name` for messages.
     ///
     /// # Errors
     /// Those of [`Input::new`], and [`ObjectFault::Nameless`].

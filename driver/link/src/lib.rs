@@ -15,8 +15,8 @@
 //!
 //! A shared library records its dependencies for the loader: libtvm_ffi unless [`Options::runtime_dependency`] is off,
 //! the linked shared libraries, and the parts of the target's C library that the kernels use, with the version of each
-//! function. For GNU/Linux these are what a stated glibc has, or what a sysroot has, whatever this machine has; only a C
-//! compiler as linker takes its own. The loader resolves the symbols that are then still undefined in the process,
+//! function. For GNU/Linux these are what a stated glibc has, or what a sysroot has, whatever this machine has; only a
+//! C compiler as linker takes its own. The loader resolves the symbols that are then still undefined in the process,
 //! except on Windows, where none may be. Exported are `__tvm_ffi_*`, what Apache TVM's loader fills (`__TVM*`),
 //! [`Options::exports`] and what an [`Input`] [shows](Input::showing), on Windows also what an object marks as exports.
 //! A library that was loaded earlier cannot capture references to them.
@@ -104,10 +104,10 @@ pub fn check_target(target: &Triple) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of
-/// `tvm-ffi-codegen`, and for a shared library in an object; [`Error::Export`]; [`Error::Routines`] if there is no code generator for the
-/// routines that it wants; [`Error::Option`] for an option that the target has not; [`Error::CLibrary`],
-/// [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`]; [`Error::Read`] for a
-/// sysroot that is no folder.
+/// `tvm-ffi-codegen`, and for a shared library in an object; [`Error::Export`]; [`Error::Routines`] if there is no code
+/// generator for the routines that it wants; [`Error::Option`] for an option that the target has not;
+/// [`Error::CLibrary`], [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`];
+/// [`Error::Read`] for a sysroot that is no folder.
 pub fn link(inputs: &[Input], options: &Options) -> Result<Vec<u8>, Error> {
     let target = check(inputs, &options.target)?;
     options.check()?;

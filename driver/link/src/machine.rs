@@ -19,7 +19,8 @@ pub(super) struct LinkFacts {
     pub(super) jump: &'static [u8],
     /// Code that libraries for glibc need, if it is known.
     pub(super) code: Option<LibraryCode>,
-    /// Relocations for thread-local variables of a program; see the supplement of the ELF specification for the processor.
+    /// Relocations for thread-local variables of a program; see the supplement of the ELF specification for the
+    /// processor.
     pub(super) local_exec: Relocations,
     /// Relocations that Wild does not know, or whose values it writes into the wrong bits, with their names.
     pub(super) not_of_wild: &'static [(elf::RelocationType, &'static str)],
@@ -60,7 +61,8 @@ pub(super) struct LibraryCode {
     pub(super) finalize: Code,
     /// Ends with a function that has the version of a structure before its other arguments, which are four at most.
     pub(super) versioned: Code,
-    /// Calls a function that has version 0 of an interface, its two arguments, and the address of a copy of its third one.
+    /// Calls a function that has version 0 of an interface, its two arguments, and the address of a copy of its third
+    /// one.
     pub(super) node: Code,
     /// Calls one that has version 0, its three arguments, and the address of a copy of its fourth one.
     pub(super) node_at: Code,

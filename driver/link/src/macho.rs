@@ -1,7 +1,8 @@
 //! Shared libraries for macOS: what they need besides the inputs, and the options of their linker.
 //!
-//! A library is signed ad hoc, and has the install name [`INSTALL_NAME`] or that of the options. The process resolves the symbols that are left
-//! undefined. The runtime's library is looked for as `@rpath/libtvm_ffi.dylib`, as it calls itself.
+//! A library is signed ad hoc, and has the install name [`INSTALL_NAME`] or that of the options. The process resolves
+//! the symbols that are left undefined. The runtime's library is looked for as `@rpath/libtvm_ffi.dylib`, as it calls
+//! itself.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Objects of several objects by Wild, which makes hidden symbols local where two inputs have them, and leaves out common
-//! symbols, references to what linkers define, and the groups of which linkers keep one. Its inputs say nothing of the
-//! first two, its output gets them back; references are refused; and what was in a group, or unique, is weak, since other
-//! objects may define it again.
+//! Objects of several objects by Wild, which makes hidden symbols local where two inputs have them, and leaves out
+//! common symbols, references to what linkers define, and the groups of which linkers keep one. Its inputs say nothing
+//! of the first two, its output gets them back; references are refused; and what was in a group, or unique, is weak,
+//! since other objects may define it again.
 //!
 //! All of this can go once Wild keeps them in the output of `-r`.
 

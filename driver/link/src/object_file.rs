@@ -13,8 +13,8 @@ use crate::file::MAX_FILE_BYTES;
 /// First bytes of LLVM bitcode.
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
-/// First bytes of files that have any of their own, and the names of their formats. The signature of a PE file is behind
-/// a program for DOS, which has these.
+/// First bytes of files that have any of their own, and the names of their formats. The signature of a PE file is
+/// behind a program for DOS, which has these.
 const MARKS: [(&[u8], &str); 4] = [
     (&elf::ELFMAG, "ELF"),
     (&macho::MH_MAGIC_64.to_le_bytes(), "Mach-O"),

@@ -110,8 +110,8 @@ impl Obstacle {
     }
 }
 
-/// Returns the obstacles of an object. Adds the names of weak hidden symbols whose addresses code loads from the table of
-/// addresses by an instruction that a linker may replace to `loaded`.
+/// Returns the obstacles of an object. Adds the names of weak hidden symbols whose addresses code loads from the table
+/// of addresses by an instruction that a linker may replace to `loaded`.
 pub(super) fn all(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> BTreeSet<Obstacle> {
     let mut rows = Machine::ALL.iter().map(|&machine| facts(machine));
     let known = rows.find(|facts| facts.architecture == object.architecture());
@@ -145,7 +145,8 @@ pub(super) fn all(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> 
 /// Most bytes of an alignment that Wild takes.
 const MAX_ALIGN: u64 = 64 << 10;
 
-/// Most bytes of a section: those of zeros take no place in the file, so that the size of a library does not bound them.
+/// Most bytes of a section: those of zeros take no place in the file, so that the size of a library does not bound
+/// them.
 const MAX_SIZE: u64 = 1 << 40;
 
 /// Returns the obstacle that a section is.
@@ -200,8 +201,8 @@ fn is_beyond(symbol: &object::Symbol<'_, '_>, merged: &Merged) -> bool {
     size.is_some_and(|size| symbol.address() > *size)
 }
 
-/// Returns whether a relocation leads to no part of a merged section. Wild looks for a part behind the last one, or before
-/// the first one, for as long as the distance is, and may find one of another object.
+/// Returns whether a relocation leads to no part of a merged section. Wild looks for a part behind the last one, or
+/// before the first one, for as long as the distance is, and may find one of another object.
 fn leads_out(object: &object::File<'_>, relocation: &Relocation, merged: &Merged) -> bool {
     let RelocationTarget::Symbol(index) = relocation.target() else { return false };
     let Ok(symbol) = object.symbol_by_index(index) else { return false };

@@ -29,21 +29,22 @@ pub struct Options {
     pub target: Triple,
     /// Linker; `None` is [`Linker::of`] the target.
     pub linker: Option<Linker>,
-    /// True if a shared library records that it needs libtvm_ffi, which need not be on this machine. Without the record it
-    /// can be loaded only into a process in which libtvm_ffi is visible to everybody.
+    /// True if a shared library records that it needs libtvm_ffi, which need not be on this machine. Without the record
+    /// it can be loaded only into a process in which libtvm_ffi is visible to everybody.
     pub runtime_dependency: bool,
     /// Symbols that a shared library exports besides functions of the FFI and what a loader fills: C names, which an
     /// input must define.
     pub exports: Vec<String>,
-    /// Name by which a shared library is known to the loader and to what is linked with it: its soname, on macOS its install
-    /// name.
+    /// Name by which a shared library is known to the loader and to what is linked with it: its soname, on macOS its
+    /// install name.
     pub soname: Option<String>,
-    /// Folders in which the loader looks for libraries that a shared library needs; `$ORIGIN` is the folder of the library.
+    /// Folders in which the loader looks for libraries that a shared library needs; `$ORIGIN` is the folder of the
+    /// library.
     pub rpath: Vec<String>,
     /// Folders that [`library`](crate::library()) searches before those of the target.
     pub folders: Vec<PathBuf>,
-    /// Root folder of the system to link for: libraries, linker scripts and the parts of the C library are searched there,
-    /// and not on this machine. `None` for GNU/Linux: the symbols of glibc 2.28.
+    /// Root folder of the system to link for: libraries, linker scripts and the parts of the C library are searched
+    /// there, and not on this machine. `None` for GNU/Linux: the symbols of glibc 2.28.
     pub sysroot: Option<PathBuf>,
     /// True if a shared library is for this process only. The loader then finds the symbols that the C library of this
     /// machine has and the one to link for has not.
@@ -101,12 +102,12 @@ pub enum Linker {
     /// refused where a variable of the environment begins with `WILD_`, since such variables run programs, write files
     /// and change the output. It fails where code and data are more than 2 GiB apart, as behind a larger import tree.
     Wild,
-    /// A C compiler that understands the options of GCC, for ELF and, from MinGW, for Windows: a path, a name to find on
-    /// the path, or several words as a shell splits them, as in `ccache gcc`. It adds its own start-up files and
+    /// A C compiler that understands the options of GCC, for ELF and, from MinGW, for Windows: a path, a name to find
+    /// on the path, or several words as a shell splits them, as in `ccache gcc`. It adds its own start-up files and
     /// libraries, as always.
     Cc(PathBuf),
-    /// The linker of LLVM, for ELF, Windows and macOS: the path of `lld`, which Rust has as `rust-lld`, or a name to find
-    /// on the path.
+    /// The linker of LLVM, for ELF, Windows and macOS: the path of `lld`, which Rust has as `rust-lld`, or a name to
+    /// find on the path.
     Lld(PathBuf),
 }
 
@@ -129,7 +130,8 @@ impl Linker {
 impl FromStr for Linker {
     type Err = UnknownWord;
 
-    /// Parses one of [`Linker::NAMES`]; `cc` is `$CC`, or else `cc` if that is not set or blank; `lld` is `$LLD` or `lld`.
+    /// Parses one of [`Linker::NAMES`]; `cc` is `$CC`, or else `cc` if that is not set or blank; `lld` is `$LLD` or
+    /// `lld`.
     fn from_str(name: &str) -> Result<Linker, UnknownWord> {
         match name {
             "wild" => Ok(Linker::Wild),

@@ -1,8 +1,9 @@
 //! Search for libraries by name, on this machine or in a sysroot.
 //!
-//! Development packages have text in the place of some libraries, a linker script that names others: `libc++.so` of LLVM
-//! and `libtbb.so` are such. Wild reads scripts, but the symbols of libraries are checked before any linker starts, so the
-//! names of files are taken from scripts here. That can go once libwild makes its parser of scripts public.
+//! Development packages have text in the place of some libraries, a linker script that names others: `libc++.so` of
+//! LLVM and `libtbb.so` are such. Wild reads scripts, but the symbols of libraries are checked before any linker
+//! starts, so the names of files are taken from scripts here. That can go once libwild makes its parser of scripts
+//! public.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,8 +21,8 @@ const MAX_SCRIPTS: u32 = 4;
 /// Most symbolic links on the way to a file.
 const MAX_LINKS: u32 = 40;
 
-/// Finds the library of `-l name`: a shared one, or else an archive, or the file itself for `:FILE`, in the first folder
-/// that has it: those of the options, then those of the target. If none has it, the library is the newest
+/// Finds the library of `-l name`: a shared one, or else an archive, or the file itself for `:FILE`, in the first
+/// folder that has it: those of the options, then those of the target. If none has it, the library is the newest
 /// `libNAME.so.VERSION`. A linker script yields several files. A part of the C library that the linker adds by itself
 /// yields none, unless a folder of the options has it.
 ///
@@ -177,8 +178,8 @@ fn newest(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     })
 }
 
-/// Returns the files that a linker script names in `GROUP` and `INPUT`, without those of `AS_NEEDED`, which are parts of
-/// the C library.
+/// Returns the files that a linker script names in `GROUP` and `INPUT`, without those of `AS_NEEDED`, which are parts
+/// of the C library.
 fn script(text: &str) -> Vec<String> {
     let (mut code, mut rest) = (String::new(), text);
     while let Some((before, comment)) = rest.split_once("/*") {
@@ -204,8 +205,8 @@ pub(super) fn is_gnu(target: &Triple) -> bool {
     target.operating_system == OperatingSystem::Linux && target.environment == Environment::Gnu
 }
 
-/// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host, or if all
-/// are wanted, those of other distributions.
+/// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host, or if
+/// all are wanted, those of other distributions.
 fn folders(target: &Triple, all: bool) -> Vec<PathBuf> {
     let machine = Machine::name_of(target.architecture);
     let mut folders: Vec<PathBuf> = Vec::new();

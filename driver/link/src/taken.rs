@@ -15,7 +15,8 @@ pub(crate) struct Taken<'a> {
     pub(crate) undefined: BTreeMap<&'a [u8], bool>,
     /// Symbols that an object defines which becomes part of the output.
     pub(crate) own: BTreeSet<&'a [u8]>,
-    /// Symbols that only such a definition is one for, with the first object that says so and the name of the visibility.
+    /// Symbols that only such a definition is one for, with the first object that says so and the name of the
+    /// visibility.
     pub(crate) bound: BTreeMap<&'a [u8], (&'a ObjectFacts, &'static str)>,
 }
 

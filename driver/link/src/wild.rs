@@ -1,7 +1,7 @@
 //! The Wild linker, in process, on files in memory and a thread of its own.
 //!
-//! Bindings in its output are corrected by [`require`], because Wild takes them from the definitions in shared libraries.
-//! [`require`] can go once Wild takes them from the references (wild-linker/wild#1156).
+//! Bindings in its output are corrected by [`require`], because Wild takes them from the definitions in shared
+//! libraries. [`require`] can go once Wild takes them from the references (wild-linker/wild#1156).
 
 mod symbols;
 
@@ -79,8 +79,8 @@ pub(super) fn link(
     }
 }
 
-/// Returns a variable of the environment with the prefix of those that Wild reads. With some of them it runs programs or
-/// writes files, with others its output is another.
+/// Returns a variable of the environment with the prefix of those that Wild reads. With some of them it runs programs
+/// or writes files, with others its output is another.
 fn variable() -> Option<String> {
     let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("WILD_")).min()

@@ -14,13 +14,13 @@ use crate::{Error, triton};
 /// Declares a kernel from the files that Triton compiled it to. The declaration is to be read and edited.
 #[derive(Args)]
 pub(super) struct ImportTriton {
-    /// Metadata of the kernel, NAME.json as Triton writes it to its cache; `-` for standard input. If NAME.ttir is in the
-    /// same folder, the signature must have all hints of divisibility in it.
+    /// Metadata of the kernel, NAME.json as Triton writes it to its cache; `-` for standard input. If NAME.ttir is in
+    /// the same folder, the signature must have all hints of divisibility in it.
     metadata: PathBuf,
     /// Code of the kernel, NAME.cubin or NAME.hsaco, from the same folder.
     code: PathBuf,
-    /// Parameters of the kernel in order, in Triton's syntax: 'x: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024'. A
-    /// shape and `= EXPR`, which replaces an argument, are optional; `name(…)` around them names the function.
+    /// Parameters of the kernel in order, in Triton's syntax: 'x: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024'.
+    /// A shape and `= EXPR`, which replaces an argument, are optional; `name(…)` around them names the function.
     #[arg(long, value_name = "PARAMS")]
     signature: String,
     /// Number of programs, in up to three directions: 'cdiv(n, BLOCK)'. With '...' the function is for a launcher: it

@@ -1,4 +1,5 @@
-//! Logger that prints the reasons of the library for its choices to standard error, where the variable `TVM_FFI_CODEGEN_LOG` names a level.
+//! Logger that prints the reasons of the library for its choices to standard error, where the variable
+//! `TVM_FFI_CODEGEN_LOG` names a level.
 
 use std::env;
 
@@ -31,7 +32,8 @@ impl Log for Printer {
     fn flush(&self) {}
 }
 
-/// Prints lines of the level that the variable names, and of those above it. A program with a logger of its own keeps it.
+/// Prints lines of the level that the variable names, and of those above it. A program with a logger of its own keeps
+/// it.
 pub(super) fn start() {
     let Some(name) = env::var(VARIABLE).ok().filter(|name| !name.is_empty()) else { return };
     let Ok(level) = name.parse::<LevelFilter>() else {

@@ -78,8 +78,8 @@ pub enum Register {
     Torch(TorchOperators),
 }
 
-/// Parses an element of [`Request::register`](super::Request::register): `xla`, `xla=PREFIX` or `torch=NAMESPACE`, and after
-/// a colon names of functions with commas in between.
+/// Parses an element of [`Request::register`](super::Request::register): `xla`, `xla=PREFIX` or `torch=NAMESPACE`, and
+/// after a colon names of functions with commas in between.
 ///
 /// # Errors
 /// A text that says what is expected.

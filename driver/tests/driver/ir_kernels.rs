@@ -308,8 +308,8 @@ fn targets_and_processors_that_nobody_knows_are_errors() {
     }
 }
 
-/// Of kernels that several functions choose among there is one copy, unless the level asks for speed alone; those of one
-/// function are inlined.
+/// Of kernels that several functions choose among there is one copy, unless the level asks for speed alone; those of
+/// one function are inlined.
 #[test]
 fn kernels_of_a_choice_are_not_copied() {
     let choice = |function: &str, [a, b, c]: [&str; 3]| {

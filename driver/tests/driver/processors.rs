@@ -62,8 +62,8 @@ fn kernels_for_a_processor_are_inlined_into_wrappers_for_it() {
     }
 }
 
-/// Every function that is emitted has the attributes, in LLVM's text in groups, and without an option none. Imports, which
-/// do not touch pages, have none.
+/// Every function that is emitted has the attributes, in LLVM's text in groups, and without an option none. Imports,
+/// which do not touch pages, have none.
 #[test]
 fn texts_name_the_processor() {
     let library = "f(x: Tensor([n], float32)) -> None = k(x.data, n);".parse().unwrap();

@@ -150,7 +150,8 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
     }
 }
 
-/// Wild panics on the first ones, and leaves out the others; GNU ld takes any bytes, and versions that a script defines.
+/// Wild panics on the first ones, and leaves out the others; GNU ld takes any bytes, and versions that a script
+/// defines.
 #[test]
 fn names_that_wild_cannot_take_are_refused() {
     let kernel = |lines: &str| {

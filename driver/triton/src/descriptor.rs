@@ -1,4 +1,5 @@
-//! Parameters that are tensor descriptors: the tensor that they are made of, its map, and what the kernel gets beside it.
+//! Parameters that are tensor descriptors: the tensor that they are made of, its map, and what the kernel gets beside
+//! it.
 
 use abi_spec::Scalar;
 use codegen::{DType, Dim, Expr, Im2col, MapType, Promotion, Shape, Strides, TensorMap};

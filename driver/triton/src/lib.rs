@@ -1,7 +1,8 @@
 //! Declarations that launch kernels of Triton as Triton's own launcher does.
 //!
-//! Triton compiles a kernel to an image (a cubin, or an `hsaco` for AMD) and a file of metadata. Neither holds the types
-//! of the parameters, so the author of the kernel writes them, in the syntax of Triton's ahead-of-time compiler, with the names of the parameters:
+//! Triton compiles a kernel to an image (a cubin, or an `hsaco` for AMD) and a file of metadata. Neither holds the
+//! types of the parameters, so the author of the kernel writes them, in the syntax of Triton's ahead-of-time compiler,
+//! with the names of the parameters:
 //!
 //! ```
 //! use tvm_ffi_codegen_triton::{Error, import};
@@ -36,9 +37,10 @@
 //! ```
 //! The signature lists every parameter of the Python function, in order, as `triton.tools.compile` wants it; each has
 //! its name in front, because neither file has the names. Two additions save editing the result: the *shape* of a
-//! tensor, and an *expression* that the kernel gets instead of an argument, such as `stride: i32:16 = x.strides[0]`; for
-//! a descriptor of columns of pixels the *corners*, which Python gives to `TensorDescriptorIm2Col`. All are written in the [language](codegen::language) of declarations. The name in front of the parentheses names
-//! the declared function; without one the function has the name of the kernel.
+//! tensor, and an *expression* that the kernel gets instead of an argument, such as `stride: i32:16 = x.strides[0]`;
+//! for a descriptor of columns of pixels the *corners*, which Python gives to `TensorDescriptorIm2Col`. All are written
+//! in the [language](codegen::language) of declarations. The name in front of the parentheses names the declared
+//! function; without one the function has the name of the kernel.
 //!
 //! | Triton | declaration |
 //! |---|---|
@@ -54,12 +56,12 @@
 //! | `x: tensordesc_im2col<fp16[128, 64],input_rank=4> = im2col(lower=[-1, -1], upper=[-1, -1])` | likewise with a map of columns: 128 pixels of 64 channels |
 //!
 //! Tuples are written element by element. `TensorDescriptor(padding="nan")` becomes `fill="nan_request_zero_fma"` of
-//! the map, and `round_f32_to_tf32=True` becomes `dtype="tfloat32"`. `pixel_box_lower_corner`, `pixel_box_upper_corner` and
-//! `element_strides` of a `TensorDescriptorIm2Col` are `lower`, `upper` and `steps`; they are expressions, such as
+//! the map, and `round_f32_to_tf32=True` becomes `dtype="tfloat32"`. `pixel_box_lower_corner`, `pixel_box_upper_corner`
+//! and `element_strides` of a `TensorDescriptorIm2Col` are `lower`, `upper` and `steps`; they are expressions, such as
 //! `-padding`, and of the metadata's `is_im2col`, `block_size` and `swizzle` the rest follows.
 //!
-//! Triton's metadata does not say which parameters a kernel only reads, nor does what it leaves of a kernel for NVIDIA. It
-//! is known where the kernel declares a parameter as `tl.const`: Triton then refuses stores, and its signature has
+//! Triton's metadata does not say which parameters a kernel only reads, nor does what it leaves of a kernel for NVIDIA.
+//! It is known where the kernel declares a parameter as `tl.const`: Triton then refuses stores, and its signature has
 //! `*kfp32`, also in the IR (`!tt.ptr<f32, "constant">`). That becomes `access=read`. Where a kernel has no such
 //! declaration, its author may write the `k` all the same, and promises what it says; without it nothing is said.
 //!
@@ -69,10 +71,11 @@
 //! line. The grid is Python's, one to three expressions, and may use `cdiv` and `//`.
 //!
 //! # For launchers
-//! With the grid `...` the function is for a launcher that has looked at the arguments and chosen the kernel by them: it
-//! checks no assumption. Addresses come as `ptr`; an argument that is 1 is passed and not used; a descriptor comes as a
-//! tensor at its address, its extents and its strides, one of columns also with its lower and upper corners and its steps;
-//! behind the arguments stand a tensor, on whose device the kernel runs, a stream, and the number of programs in three directions.
+//! With the grid `...` the function is for a launcher that has looked at the arguments and chosen the kernel by them:
+//! it checks no assumption. Addresses come as `ptr`; an argument that is 1 is passed and not used; a descriptor comes
+//! as a tensor at its address, its extents and its strides, one of columns also with its lower and upper corners and
+//! its steps; behind the arguments stand a tensor, on whose device the kernel runs, a stream, and the number of
+//! programs in three directions.
 //!
 //! ```
 //! use tvm_ffi_codegen_triton::{Error, import};
@@ -100,8 +103,8 @@
 //! The launch is that of Triton 3.9: `num_warps * warp_size` threads; clusters of `num_ctas` blocks, spread, and the
 //! grid times `num_ctas`; dynamic shared memory; `pdl` and `cooperative`. The last two parameters, which the kernel
 //! hides, are pointers to scratch memory for all its blocks, `null` where it uses none. The sizes of the parameters in
-//! the image must agree with the signature. What Triton 3.6 compiles is launched likewise, except descriptors for devices
-//! without tensor maps, whose kernels have a parameter less: they are refused.
+//! the image must agree with the signature. What Triton 3.6 compiles is launched likewise, except descriptors for
+//! devices without tensor maps, whose kernels have a parameter less: they are refused.
 
 #![forbid(unsafe_code)]
 

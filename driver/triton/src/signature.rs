@@ -62,8 +62,8 @@ pub(crate) struct Described {
     pub(crate) corners: Option<Corners>,
 }
 
-/// The bounding box of columns of pixels. Offsets are in the order of the dims, and so are the steps, of which there are
-/// none if all are 1.
+/// The bounding box of columns of pixels. Offsets are in the order of the dims, and so are the steps, of which there
+/// are none if all are 1.
 pub(crate) struct Corners {
     pub(crate) lower: Vec<Expr>,
     pub(crate) upper: Vec<Expr>,

@@ -78,8 +78,8 @@ pub(crate) unsafe extern "C" fn dec_ref(object: *mut Object) -> i32 {
     // object, so these are raw pointers.
     let (count, deleter) = unsafe { (&raw const (*object).combined_ref_count, (*object).deleter) };
     let delete = |flags| {
-        // Orders this after all that other threads did with the object. Thread sanitizers do not know fences, which would
-        // do it, too.
+        // Orders this after all that other threads did with the object. Thread sanitizers do not know fences, which
+        // would do it, too.
         // SAFETY: the count reached zero in this thread, so nobody else frees the object.
         unsafe { (*count).load(Ordering::Acquire) };
         if let Some(deleter) = deleter {

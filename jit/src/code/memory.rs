@@ -57,8 +57,8 @@ impl Memory {
         Memory(Arc::new(Mutex::new(Areas::default())))
     }
 
-    /// Makes memory for a module that is finalized many times. It takes the largest runs of the pool at once, in one place:
-    /// what is allocated later would be wherever there is room then, maybe out of [`REACH`].
+    /// Makes memory for a module that is finalized many times. It takes the largest runs of the pool at once, in one
+    /// place: what is allocated later would be wherever there is room then, maybe out of [`REACH`].
     pub(crate) fn lasting() -> io::Result<Memory> {
         let mut areas = Areas { is_lasting: true, ..Areas::default() };
         for kind in PageKind::ALL {

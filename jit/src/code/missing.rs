@@ -9,8 +9,8 @@ use crate::error::Error;
 pub(super) struct Missing(Arc<Mutex<Vec<String>>>);
 
 impl Missing {
-    /// Returns the address of a symbol. The module panics without one, so that a symbol which is not found is noted and gets
-    /// an invalid address; [`Missing::check`] then fails, and the code is never used.
+    /// Returns the address of a symbol. The module panics without one, so that a symbol which is not found is noted and
+    /// gets an invalid address; [`Missing::check`] then fails, and the code is never used.
     pub(super) fn or_note(&self, name: &str, found: Option<*const u8>) -> *const u8 {
         found.unwrap_or_else(|| {
             lock(&self.0).push(name.to_owned());

@@ -1,5 +1,5 @@
-//! The native module: Cranelift's module for code in memory, and a record of the functions defined in it. Functions with
-//! many parameters are compiled with another register allocator than all others.
+//! The native module: Cranelift's module for code in memory, and a record of the functions defined in it. Functions
+//! with many parameters are compiled with another register allocator than all others.
 
 use std::ops::Range;
 
@@ -38,7 +38,8 @@ pub(crate) struct Native {
 }
 
 impl Native {
-    /// Makes an empty module for code in this memory. `address` returns the addresses of symbols that it does not define.
+    /// Makes an empty module for code in this memory. `address` returns the addresses of symbols that it does not
+    /// define.
     pub(super) fn new(
         level: OptLevel,
         memory: &Memory,

@@ -12,8 +12,8 @@ use crate::error::Error;
 pub struct Observers {
     /// Debuggers that are attached, now or later: GDB and LLDB, by GDB's JIT interface. Linux.
     pub debugger: bool,
-    /// `perf` and other profilers that read `/tmp/perf-<process>.map`. If that exists and is no file of this user alone,
-    /// nothing is written, and compiling is an [`Error::Profile`].
+    /// `perf` and other profilers that read `/tmp/perf-<process>.map`. If that exists and is no file of this user
+    /// alone, nothing is written, and compiling is an [`Error::Profile`].
     pub profiler: bool,
 }
 

@@ -22,8 +22,8 @@ pub(super) fn append(functions: &[FunctionRange]) -> Result<(), Error> {
     written.map_err(|error| Error::Profile { reason: error.to_string() })
 }
 
-/// Opens the map, which may exist. Other users can write to the folder, so that a link is not followed, nobody waits for
-/// the reader of a pipe, and a file is refused that is not this user's alone.
+/// Opens the map, which may exist. Other users can write to the folder, so that a link is not followed, nobody waits
+/// for the reader of a pipe, and a file is refused that is not this user's alone.
 #[cfg(unix)]
 fn open(path: &str) -> io::Result<File> {
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

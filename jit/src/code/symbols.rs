@@ -58,8 +58,8 @@ impl Symbols {
         lock(&self.0.kernels).insert(name.to_owned(), kernel);
     }
 
-    /// Defines a function of another library, whose type is not known or is checked elsewhere. It replaces one of the same
-    /// name.
+    /// Defines a function of another library, whose type is not known or is checked elsewhere. It replaces one of the
+    /// same name.
     pub(crate) fn import(&self, name: &str, address: *const u8) {
         let kernel = Kernel { address: Address(address), signature: None, is_called: true };
         lock(&self.0.kernels).insert(name.to_owned(), kernel);

@@ -58,8 +58,8 @@ impl Values {
     }
 }
 
-/// Returns true if tensors of one dim on the CPU, with elements of this type, may be accepted: where another tensor binds the
-/// element type, only the call decides.
+/// Returns true if tensors of one dim on the CPU, with elements of this type, may be accepted: where another tensor
+/// binds the element type, only the call decides.
 fn takes_vectors(tensor: &codegen::Tensor, element: DType) -> bool {
     let rank = match &tensor.shape {
         Shape::AnyRank => true,

@@ -102,8 +102,8 @@ impl Arg<'_> {
     /// An opaque pointer.
     ///
     /// # Safety
-    /// The pointer is valid for every access that the called kernels make, also later if the callee keeps it, as one does
-    /// that makes a map or a function of it.
+    /// The pointer is valid for every access that the called kernels make, also later if the callee keeps it, as one
+    /// does that makes a map or a function of it.
     pub const unsafe fn pointer(pointer: *mut c_void) -> Arg<'static> {
         Arg::plain(Any::ptr(TypeIndex::OPAQUE_PTR, pointer))
     }

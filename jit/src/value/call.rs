@@ -12,8 +12,8 @@ use crate::abi::{Any, Payload};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
-/// The indices of the arguments whose tensors a function never writes to, since it only reads them or refuses every tensor
-/// there; none by default.
+/// The indices of the arguments whose tensors a function never writes to, since it only reads them or refuses every
+/// tensor there; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reads {
     /// A bit for each of the first arguments.

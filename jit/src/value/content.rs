@@ -44,9 +44,9 @@ pub enum Content<'a> {
     Shape(&'a ShapeObject),
     /// An object of any other class.
     Object(&'a ObjectRef),
-    /// A value that points at memory that it does not own, such as a `const char*` or a lent `DLTensor*`. No function should
-    /// return one, since nothing says how long the memory lives: do not follow the pointer, and treat the value as a
-    /// fault of the function that has returned it.
+    /// A value that points at memory that it does not own, such as a `const char*` or a lent `DLTensor*`. No function
+    /// should return one, since nothing says how long the memory lives: do not follow the pointer, and treat the value
+    /// as a fault of the function that has returned it.
     Borrowed(Any),
 }
 

@@ -20,12 +20,12 @@ use crate::runtime::Runtime;
 /// [`FfiFunction::from_raw`] or [`FfiFunction::global`], promises that it can be called on any thread with any number of
 /// values of any type, and that the same holds for every function that it returns.
 ///
-/// Values include None, of which libtvm_ffi makes a NULL pointer wherever a function takes a pointer. Few functions that
-/// take pointers are therefore sound: `ffi.FunctionFromExternC` makes a function of any address, also of NULL. An
+/// Values include None, of which libtvm_ffi makes a NULL pointer wherever a function takes a pointer. Few functions
+/// that take pointers are therefore sound: `ffi.FunctionFromExternC` makes a function of any address, also of NULL. An
 /// address other than NULL is vouched for where it becomes an argument, see [`Arg::pointer`].
 ///
-/// A closure that takes a function ([`FfiFunction::wrap`]) trusts its callers with that promise, as every function of TVM FFI
-/// does that takes one.
+/// A closure that takes a function ([`FfiFunction::wrap`]) trusts its callers with that promise, as every function of
+/// TVM FFI does that takes one.
 ///
 /// Nor does the function change a list or a dict that another thread may use at the same time: the runtime's containers
 /// have no lock.

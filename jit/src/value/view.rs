@@ -110,8 +110,8 @@ impl<'a> TensorView<'a> {
     /// Makes a view of a tensor of another library.
     ///
     /// # Safety
-    /// The requirements of [`TensorView::from_raw`] hold. The tensor has `ndim` extents, and as many strides unless they
-    /// are NULL.
+    /// The requirements of [`TensorView::from_raw`] hold. The tensor has `ndim` extents, and as many strides unless
+    /// they are NULL.
     pub unsafe fn from_dlpack(tensor: &'a DLTensor) -> TensorView<'a> {
         let rank = tensor.ndim.max(0) as usize;
         let mut dims = Vec::with_capacity(2 * rank);
@@ -130,8 +130,8 @@ impl<'a> TensorView<'a> {
         &self.view
     }
 
-    /// The elements of a compact tensor in host memory, for closures that get a view as an argument: nothing says who else
-    /// may write to it.
+    /// The elements of a compact tensor in host memory, for closures that get a view as an argument: nothing says who
+    /// else may write to it.
     ///
     /// ```
     /// use tvm_ffi_codegen_jit::{Error, FfiFunction, TensorView, runtime};

@@ -19,8 +19,9 @@ use crate::value::tensor::TensorObject;
 /// The result of a [closure](super::IntoFunction): `()` for None, numbers, `bool`, text, bytes (`Vec<u8>`), [`DType`],
 /// [`Device`], objects, [`Returned`], `Option` of each, and `Result` of each with any error that can be shown.
 ///
-/// An `Err` is raised. A [`CallError`] keeps its kind and, if it comes from a call, its object; so does one in an [`Error`] or
-/// in a `Box<dyn Error>`, with `Send` and `Sync` or without. Any other error is a `RuntimeError` with its text.
+/// An `Err` is raised. A [`CallError`] keeps its kind and, if it comes from a call, its object; so does one in an
+/// [`Error`] or in a `Box<dyn Error>`, with `Send` and `Sync` or without. Any other error is a `RuntimeError` with its
+/// text.
 ///
 /// Objects belong to the runtime of the function. An address, or an array that holds one, is refused, since nobody says
 /// how long its memory lives.

@@ -1,4 +1,5 @@
-//! Calls whose results are kept by keys: how often they are made, from several threads too, and how long the results live.
+//! Calls whose results are kept by keys: how often they are made, from several threads too, and how long the results
+//! live.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -135,7 +136,8 @@ fn what_is_kept_outlives_the_code_elsewhere() {
     }
 }
 
-/// Sites note what they have found last, but only so often: threads that each use keys of their own find them all the same.
+/// Sites note what they have found last, but only so often: threads that each use keys of their own find them all the
+/// same.
 #[test]
 fn threads_with_keys_of_their_own_find_them() {
     let counts = Arc::new(Counts::default());

@@ -43,7 +43,8 @@ fn functions() -> Vec<impl Fn(&str) -> HostFunction> {
     let library: Library = TEXT.parse().unwrap();
     let compile = |runtime| {
         let jit = Jit::with_runtime(runtime).unwrap();
-        // SAFETY: the kernels are sound for the arguments of the declarations, and write to no tensor that is only read.
+        // SAFETY: the kernels are sound for the arguments of the declarations, and write to no tensor that is only
+        // read.
         let jit = unsafe {
             jit.kernel("bump", bump as extern "C" fn(_, _, _, _, _))
                 .kernel("sum", sum as extern "C" fn(_, _, _, _, _) -> _)

@@ -1,5 +1,5 @@
-//! Statements that somebody has to vouch for before they are compiled: launches, commands and calls. Tests with a driver
-//! are in the suite.
+//! Statements that somebody has to vouch for before they are compiled: launches, commands and calls. Tests with a
+//! driver are in the suite.
 
 use std::ffi::c_void;
 

@@ -101,8 +101,8 @@ fn the_last_error_counts_and_is_released_with_what_the_function_owns() {
     }
 }
 
-/// An error that a kernel without a status leaves is in the slot until it is taken: the next status finds it there, as it
-/// does with every way to raise.
+/// An error that a kernel without a status leaves is in the slot until it is taken: the next status finds it there, as
+/// it does with every way to raise.
 #[test]
 fn errors_without_a_status_are_left() {
     for runtime in runtimes() {

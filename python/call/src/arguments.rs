@@ -70,8 +70,8 @@ impl<'a> Frame<'a> {
         self.count
     }
 
-    /// Adds an argument; `borrows` tells how a tensor may be borrowed. False if `tvm_ffi` is to convert the arguments; then no
-    /// exception is set.
+    /// Adds an argument; `borrows` tells how a tensor may be borrowed. False if `tvm_ffi` is to convert the arguments;
+    /// then no exception is set.
     ///
     /// # Safety
     /// The interpreter's lock is held, the object is alive, and there is room.

@@ -199,8 +199,8 @@ impl Callable {
         }
     }
 
-    /// Calls the function of `tvm_ffi`, which converts the arguments. Memory that is read-only where it cannot be is refused
-    /// before if its type says that it is, otherwise where `tvm_ffi` finds it.
+    /// Calls the function of `tvm_ffi`, which converts the arguments. Memory that is read-only where it cannot be is
+    /// refused before if its type says that it is, otherwise where `tvm_ffi` finds it.
     ///
     /// # Safety
     /// The interpreter's lock is held, and the objects are alive.

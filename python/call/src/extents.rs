@@ -61,8 +61,8 @@ pub(crate) unsafe fn in_elements(strides: *mut i64, count: usize, size: i64) -> 
     })
 }
 
-/// Writes the strides of an array in bytes as the array has them. A buffer has those of a compact array where they make no
-/// difference, that is for extents of 0 and 1. False if there are none.
+/// Writes the strides of an array in bytes as the array has them. A buffer has those of a compact array where they make
+/// no difference, that is for extents of 0 and 1. False if there are none.
 ///
 /// # Safety
 /// The interpreter's lock is held, the object is alive, and there is room for as many strides.

@@ -5,8 +5,8 @@
 //! `_calls.py` compares that place with `_cdata`, and lets the caller compare what both ways say of some tensors
 //! ([`Reader::agrees`]), before it tells that tensors of a type are read.
 //!
-//! Codes of element types and devices are PyTorch's own. What they are in DLPack is taken from tensors that the exchange
-//! API has filled in ([`Reader::learn`]).
+//! Codes of element types and devices are PyTorch's own. What they are in DLPack is taken from tensors that the
+//! exchange API has filled in ([`Reader::learn`]).
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -77,8 +77,8 @@ impl Reader {
         Reader { getters, elements, devices: RefCell::default(), last: Cell::new(None) }
     }
 
-    /// Reads a tensor into an empty one; its extents are the object's own, and its elements are only read if `is_read`. `None`
-    /// if PyTorch's exchange API is to be asked.
+    /// Reads a tensor into an empty one; its extents are the object's own, and its elements are only read if `is_read`.
+    /// `None` if PyTorch's exchange API is to be asked.
     ///
     /// # Safety
     /// The interpreter's lock is held, and the object is alive, with a handle behind its head.
@@ -196,7 +196,8 @@ impl Reader {
     }
 }
 
-/// True if a tensor that was read is one that the exchange API has filled in, whose address is that of its first element.
+/// True if a tensor that was read is one that the exchange API has filled in, whose address is that of its first
+/// element.
 ///
 /// # Safety
 /// Both have their extents.

@@ -44,7 +44,8 @@ pub(crate) unsafe fn bind(
     bound.collect::<Option<Bound>>().filter(|_| is_complete)
 }
 
-/// True if the names are those of the parameters after the positional arguments, in order: then the arguments are in order.
+/// True if the names are those of the parameters after the positional arguments, in order: then the arguments are in
+/// order.
 ///
 /// # Safety
 /// The interpreter's lock is held, and `names` is a tuple of `count` objects.

@@ -1,9 +1,9 @@
 //! Calls of compiled functions from Python, without the arguments' way through `tvm_ffi`.
 //!
-//! An extension module for the stable ABI of CPython 3.11 and newer, which the package loads if it is there. `_calls.py`
-//! describes functions to it. A `callable` is a builtin; it converts `arguments`, tensors as
-//! views (`tensor`; those of PyTorch by their `handle`), and hands what it does not know to `tvm_ffi`: arguments, results
-//! and errors (`outcome`).
+//! An extension module for the stable ABI of CPython 3.11 and newer, which the package loads if it is there.
+//! `_calls.py` describes functions to it. A `callable` is a builtin; it converts `arguments`, tensors as
+//! views (`tensor`; those of PyTorch by their `handle`), and hands what it does not know to `tvm_ffi`: arguments,
+//! results and errors (`outcome`).
 //!
 //! Everything here runs while the interpreter's lock is held, but for the compiled function itself.
 
@@ -221,8 +221,8 @@ unsafe fn truth(object: NonNull<PyObject>) -> Option<bool> {
     (truth >= 0).then_some(truth > 0)
 }
 
-/// Reads a tuple of parameters: of a name, the number of a way to borrow tensors, and a default if there is one. `None` if an
-/// exception is set.
+/// Reads a tuple of parameters: of a name, the number of a way to borrow tensors, and a default if there is one. `None`
+/// if an exception is set.
 ///
 /// # Safety
 /// The interpreter's lock is held.
@@ -305,8 +305,8 @@ static mut MODULE: PyModuleDef = PyModuleDef {
 };
 
 /// Makes the module: `setup(finish, kind, handle_offset)`, `element(dtype, code, bits)`, `reader(*addresses)`,
-/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, convert, refuse, release_gil)`, and
-/// `HAND_OVER`, the address of the function that `finish` is to call.
+/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, convert, refuse, release_gil)`,
+/// and `HAND_OVER`, the address of the function that `finish` is to call.
 ///
 /// # Safety
 /// Python calls it, with the lock held.

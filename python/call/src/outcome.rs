@@ -103,8 +103,8 @@ pub(crate) unsafe fn raise(state: &State, status: i32) -> *mut PyObject {
     ptr::null_mut()
 }
 
-/// Makes a tensor of a framework, and releases the tensor of the runtime. `None`, with nothing released, if the framework
-/// makes none.
+/// Makes a tensor of a framework, and releases the tensor of the runtime. `None`, with nothing released, if the
+/// framework makes none.
 ///
 /// # Safety
 /// The interpreter's lock is held, and the value is an owned tensor.

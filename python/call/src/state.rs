@@ -51,7 +51,8 @@ impl Kind {
     }
 }
 
-/// Declares the functions of the runtime that this crate calls; their contracts are those of `c_api.h` and `c_env_api.h`.
+/// Declares the functions of the runtime that this crate calls; their contracts are those of `c_api.h` and
+/// `c_env_api.h`.
 macro_rules! functions {
     ($($field:ident: $symbol:literal, fn($($arg:ty),*) $(-> $result:ty)?;)*) => {
         /// Functions of the runtime.

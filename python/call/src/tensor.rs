@@ -74,7 +74,8 @@ impl Drop for View {
 }
 
 impl View {
-    /// Views an object of a framework. `None`, with nothing made, if the framework refuses, or if there are too many dims.
+    /// Views an object of a framework. `None`, with nothing made, if the framework refuses, or if there are too many
+    /// dims.
     ///
     /// # Safety
     /// The interpreter's lock is held, the API is that of the object's type, and the view is dropped where it is.
@@ -113,7 +114,8 @@ impl View {
     /// If it is only read, copies that PyTorch has put off stay so.
     ///
     /// # Safety
-    /// The requirements of [`of_framework`](View::of_framework), and the object's type is one of [`Kind::Handle`](crate::state::Kind).
+    /// The requirements of [`of_framework`](View::of_framework), and the object's type is one of
+    /// [`Kind::Handle`](crate::state::Kind).
     #[inline]
     pub(crate) unsafe fn of_handle<'a>(
         place: &'a mut MaybeUninit<View>,
@@ -159,8 +161,8 @@ impl View {
                 Some(View::settle(view))
             };
         }
-        // SAFETY: the place has room; only fields that are written are read. Format, shape and strides are asked for, and
-        // shape and strides have as many numbers as there are dims.
+        // SAFETY: the place has room; only fields that are written are read. Format, shape and strides are asked for,
+        // and shape and strides have as many numbers as there are dims.
         unsafe {
             let buffer = &raw mut (*view).buffer;
             buffer.write(MaybeUninit::zeroed());
@@ -302,12 +304,13 @@ unsafe fn read(view: *mut View, state: &State, array: &Array, is_read: bool) -> 
     }
 }
 
-/// Flags of the request for the buffer of any array. The request for one that may be written to says so, too: a `DLTensor` cannot say that
-/// it is read-only, and neither can an object of TVM FFI, though DLPack's managed tensors can since 1.0.
+/// Flags of the request for the buffer of any array. The request for one that may be written to says so, too: a
+/// `DLTensor` cannot say that it is read-only, and neither can an object of TVM FFI, though DLPack's managed tensors
+/// can since 1.0.
 const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES;
 
-/// Makes a tensor with the element type and the device of one of PyTorch, by `new_empty(1)`. `None`, with no exception set, if
-/// PyTorch makes none of the same type of objects.
+/// Makes a tensor with the element type and the device of one of PyTorch, by `new_empty(1)`. `None`, with no exception
+/// set, if PyTorch makes none of the same type of objects.
 ///
 /// # Safety
 /// The interpreter's lock is held, and the object is alive.
@@ -326,8 +329,8 @@ unsafe fn sample(object: NonNull<PyObject>) -> Option<Owned> {
     }
 }
 
-/// Returns the tensor of a buffer, without extents, its rank, and the size of an element in bytes. `None` if DLPack has no
-/// such tensor.
+/// Returns the tensor of a buffer, without extents, its rank, and the size of an element in bytes. `None` if DLPack has
+/// no such tensor.
 ///
 /// # Safety
 /// The buffer is one of [`BUFFER`].

@@ -42,8 +42,8 @@ ValueError: Mismatched `stream`.shape[0] on argument #1 when calling: `net(x: Te
     assert_eq!(printed(&program, &[]), expected);
 }
 
-/// Values of C++ print the texts that Rust prints for them, as GCC and clang compile them. The suite compares the texts of
-/// whole libraries: tests/suite/built.rs.
+/// Values of C++ print the texts that Rust prints for them, as GCC and clang compile them. The suite compares the texts
+/// of whole libraries: tests/suite/built.rs.
 #[test]
 fn declarations_are_built_in_cxx() {
     let has_clang = Command::new("clang++-22").arg("--version").output().is_ok();

@@ -182,8 +182,8 @@ fn at_other_addresses(peer: &str) -> String {
     format!("{peer}, moved")
 }
 
-/// Takes the times of code at other addresses out of a table; returns the table of what they are to the times at the first
-/// ones, round by round. A difference between functions that is smaller than this tells nothing of the functions.
+/// Takes the times of code at other addresses out of a table; returns the table of what they are to the times at the
+/// first ones, round by round. A difference between functions that is smaller than this tells nothing of the functions.
 fn layouts(table: &mut Table, moved: &[Functions]) -> Table {
     let mut layouts = Table {
         title: "The same functions at other addresses".to_owned(),

@@ -50,8 +50,8 @@ pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
 /// Compiles a text to callable functions.
 pub(crate) fn compile(text: &str, kernels: &Kernels) -> Compiled {
     let library = parse(text);
-    // SAFETY: nothing is launched that touches memory, since the driver does nothing, and functions that bodies call are
-    // those of the benchmark.
+    // SAFETY: nothing is launched that touches memory, since the driver does nothing, and functions that bodies call
+    // are those of the benchmark.
     let jit = unsafe { jit(&library, kernels).launches().calls() };
     jit.compile(&library).unwrap_or_else(|error| panic!("{error}"))
 }

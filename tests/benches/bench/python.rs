@@ -1,8 +1,8 @@
 //! Time of calls from Python, and of a process until its first call.
 //!
 //! `peers/python.py LIB.so… CASE` and `peers/cold.py (LIB.so | PEER)… CASE` print `{"LIB.so": {"CASE": [figure, …]}}`;
-//! the former adds a library `empty` whose functions do nothing. `peers/native.py` calls functions of the Python package
-//! in several ways, and prints `{"WAY": {"ROW": [figure, …]}}`.
+//! the former adds a library `empty` whose functions do nothing. `peers/native.py` calls functions of the Python
+//! package in several ways, and prints `{"WAY": {"ROW": [figure, …]}}`.
 
 use std::path::PathBuf;
 use std::process::Command;

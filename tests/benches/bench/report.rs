@@ -169,8 +169,8 @@ impl Table {
 }
 
 impl Report {
-    /// Writes `report.md`, `results.json` and the plots into a folder. Results of a full run are also kept in `history`, by
-    /// their date.
+    /// Writes `report.md`, `results.json` and the plots into a folder. Results of a full run are also kept in
+    /// `history`, by their date.
     pub(crate) fn write(&self, folder: &Path) {
         let mut text = String::from("# Benchmark\n\n");
         self.head(&mut text);

@@ -116,8 +116,8 @@ fn call(function: SafeCall, key: i64) {
     assert_eq!(unsafe { function(ptr::null_mut(), &arg, 1, &mut result) }, 0);
 }
 
-/// Returns the nanoseconds of a call of the slower thread in a round in which the threads, one for each function, run at
-/// the same time, or in the last one that was tried.
+/// Returns the nanoseconds of a call of the slower thread in a round in which the threads, one for each function, run
+/// at the same time, or in the last one that was tried.
 fn together(functions: &[SafeCall], key: fn(usize, usize) -> i64) -> f64 {
     let mut longest = Duration::ZERO;
     for _ in 0..TRIES {

@@ -152,7 +152,8 @@ impl<'p> Memory<'p> {
         Ok(())
     }
 
-    /// Ends the lifetime of any region, such as a stack slot of a function that returns, or what a caller lends for a call.
+    /// Ends the lifetime of any region, such as a stack slot of a function that returns, or what a caller lends for a
+    /// call.
     pub fn end(&mut self, pointer: Word) {
         let data = self.data_mut(pointer);
         data.kind = RegionKind::Freed;

@@ -15,10 +15,11 @@ pub struct Launches {
     pub held: usize,
 }
 
-/// Generates launches of the image `cubin`, which has the kernels of `driver/kernels.ptx`. The declarations may be invalid.
+/// Generates launches of the image `cubin`, which has the kernels of `driver/kernels.ptx`. The declarations may be
+/// invalid.
 ///
-/// Strides of a later parameter never share a symbol with those of an earlier one: where no extent is above 1, a symbol of
-/// strides is open until all parameters are known, and two functions do not know the same ones.
+/// Strides of a later parameter never share a symbol with those of an earlier one: where no extent is above 1, a symbol
+/// of strides is open until all parameters are known, and two functions do not know the same ones.
 pub fn launches(choices: &mut Choices<'_>) -> Launches {
     let words = Words {
         devices: [", device=cuda", ", device=cuda", ", device=cuda", ", device=any", ""],

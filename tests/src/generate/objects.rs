@@ -157,8 +157,8 @@ fn source(choices: &mut Choices<'_>, symbols: &[Symbol], (index, count): (usize,
     Source { text, options, place, other: choices.once_in(3) }
 }
 
-/// Writes the function that calls all parts, and walks the section of entries, whose name is an identifier: linkers define
-/// where such sections begin and end.
+/// Writes the function that calls all parts, and walks the section of entries, whose name is an identifier: linkers
+/// define where such sections begin and end.
 fn main(text: &mut String, count: usize) {
     text.push_str(
         "extern long __start_entries[] __attribute__((weak, visibility(\"hidden\")));

@@ -214,8 +214,8 @@ impl Call<'_> {
         }
     }
 
-    /// Looks up the elements that an expression names, which comes before its evaluation. Those of an operand that `and`
-    /// or `or` may leave out are looked up where they are evaluated.
+    /// Looks up the elements that an expression names, which comes before its evaluation. Those of an operand that
+    /// `and` or `or` may leave out are looked up where they are evaluated.
     pub(super) fn look_up(&self, expr: &Expr) -> Checked<()> {
         if let Expr::Logic(_, lhs, _) = expr {
             return self.look_up(lhs);

@@ -323,7 +323,8 @@ impl<'a> Call<'a> {
         if tensor.data.is_none() && !is_empty(tensor) {
             return Err(null(received, ".data"));
         }
-        // The alignment is the largest power of two that divides the bytes of a lane; of several types the least, of any type 1.
+        // The alignment is the largest power of two that divides the bytes of a lane; of several types the least, of
+        // any type 1.
         let symbol = declared.dtype_symbol.as_ref();
         let named = self.dtypes.iter().find(|known| Some(&known.name) == symbol);
         let dtypes = named.map_or(&declared.dtypes, |named| &named.dtypes);

@@ -220,7 +220,8 @@ pub(super) fn check_type(received: &Received<'_>, given: &Argument) -> Checked<(
     Ok(())
 }
 
-/// Returns the type of a refused value as errors print it. Where a tensor object would do, a `DLTensor*` is called that.
+/// Returns the type of a refused value as errors print it. Where a tensor object would do, a `DLTensor*` is called
+/// that.
 pub(super) fn received_type(ty: &ParamType, given: &Argument) -> String {
     let is_view = words(given).0 == 7 && takes(ty, 70) && !takes(ty, 7);
     if is_view { "DLTensor*".to_owned() } else { type_name(given) }

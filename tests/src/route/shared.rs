@@ -20,8 +20,8 @@ use crate::hosts::host;
 use crate::kernels::{cc, kernels};
 use crate::outcome::Outcome;
 
-/// The warnings of C that includes the runtime's headers. The table compares numbers with themselves, and has values that
-/// nobody reads.
+/// The warnings of C that includes the runtime's headers. The table compares numbers with themselves, and has values
+/// that nobody reads.
 const WARNINGS: [&str; 5] =
     ["-Wall", "-Wextra", "-Werror", "-Wno-tautological-compare", "-Wno-unused-but-set-variable"];
 
@@ -134,8 +134,8 @@ pub fn build(library: &Library, backend: &str, path: &Path) {
 const LARGE: usize = 100;
 
 /// Returns the options with which tests lower a library for a backend. Large libraries, such as the table, embed the
-/// routines, and so do those of Cranelift and LLVM. For MLIR and C, compiling the routines takes longer than the rest of a
-/// test, so that small libraries link them, as shared libraries do by default.
+/// routines, and so do those of Cranelift and LLVM. For MLIR and C, compiling the routines takes longer than the rest
+/// of a test, so that small libraries link them, as shared libraries do by default.
 pub fn lowering(library: &Library, backend: &str) -> Options {
     let link = matches!(backend, "mlir" | "c") && library.functions.len() < LARGE;
     let routines = if link { Routines::Linked } else { Routines::Embedded };

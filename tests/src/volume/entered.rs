@@ -1,5 +1,5 @@
-//! Calls of a function by another one of the same signature, which implies all that it checks: the outcomes are those of
-//! the function itself. Results that it allocates are allocated by the caller, which gives them to it.
+//! Calls of a function by another one of the same signature, which implies all that it checks: the outcomes are those
+//! of the function itself. Results that it allocates are allocated by the caller, which gives them to it.
 
 use codegen::language::spelled_label;
 use codegen::{Expr, Function, FunctionCall, Library, ResultType, Statement};
@@ -42,8 +42,8 @@ fn calling(function: &Function) -> Option<Library> {
     library.resolve().is_ok().then_some(library)
 }
 
-/// Makes calls of a function by way of another one; `expected` are the outcomes of the function itself. Returns the number
-/// of calls.
+/// Makes calls of a function by way of another one; `expected` are the outcomes of the function itself. Returns the
+/// number of calls.
 pub(super) fn compare(
     function: &Function,
     lists: &[Vec<Argument>],

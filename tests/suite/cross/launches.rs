@@ -94,8 +94,8 @@ pub(super) fn add(library: &mut Library) -> Vec<String> {
     pairs.iter().flat_map(random).chain(fixed).collect()
 }
 
-/// Returns true for a pair whose launches show no address of a device variable, which is another one on each machine. The
-/// sizes of variables are found in the same way.
+/// Returns true for a pair whose launches show no address of a device variable, which is another one on each machine.
+/// The sizes of variables are found in the same way.
 fn is_alike_everywhere(pair: &Pair) -> bool {
     let texts = pair.library.functions.iter().map(Function::to_string);
     texts

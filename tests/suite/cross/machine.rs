@@ -168,8 +168,8 @@ impl Place<'_> {
                 emit(library, routines, &Request { kernels, linker, optimization, ..request })
             }
             How::Several => {
-                // The variable of its module, with which functions make closures and find others by name, and the images
-                // are once in a library. The function that prepares launches prepares those of its object.
+                // The variable of its module, with which functions make closures and find others by name, and the
+                // images are once in a library. The function that prepares launches prepares those of its object.
                 let is_first = |function: &Function| {
                     let text = function.to_string();
                     ["function", "@\"", "launch ", ".device."]

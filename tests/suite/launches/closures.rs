@@ -108,8 +108,8 @@ fn a_submit_launches_what_one_call_launches() {
     Driver(&stand_in).destroy_stream(0, stream);
 }
 
-/// A function keeps the tensor whose bytes it launches with: its owner may be gone before the launch, and the bytes are those
-/// that the tensor has then.
+/// A function keeps the tensor whose bytes it launches with: its owner may be gone before the launch, and the bytes are
+/// those that the tensor has then.
 #[test]
 fn bytes_are_those_of_a_tensor_that_is_held() {
     let stand_in = fake_cuda::exclusive();
@@ -184,8 +184,8 @@ fn submits_are_captured() {
     driver.destroy_stream(0, stream);
 }
 
-/// Bytes of device memory that [`graphs_outlive_functions_and_libraries`] writes: a struct of a map and three numbers, which is
-/// as large as two maps, and a copy of the first words.
+/// Bytes of device memory that [`graphs_outlive_functions_and_libraries`] writes: a struct of a map and three numbers,
+/// which is as large as two maps, and a copy of the first words.
 const WRITTEN: usize = 272;
 
 /// A graph of what a function has submitted needs neither the function nor its library nor what it held. The map that

@@ -12,8 +12,8 @@ use super::table::{Call, hold_calls};
 const PARAMS: &str = "x: Tensor([n, h, w, c], float16, device=cuda), l: Tensor([n, k, c], bfloat16, device=cuda, strides=[_, _, 1]), \
     v: Tensor([n, d, h, w, c], int8, device=cuda), i: int64, p: int64";
 
-/// Checks maps of images of 12 by 14 pixels, of rows of 100 pixels and of volumes, all of 64 channels, with the expected
-/// request or error. `i` is 7 and `p`, the padding, 1.
+/// Checks maps of images of 12 by 14 pixels, of rows of 100 pixels and of volumes, all of 64 channels, with the
+/// expected request or error. `i` is 7 and `p`, the padding, 1.
 fn hold(rows: &[(&str, &str)]) {
     let x = Fake::new(0x10000, &[8, 12, 14, 64]).of(2, 16);
     let l = Fake::new(0x20000, &[8, 100, 64]).of(4, 16).with_strides(&[8000, 80, 1]);
@@ -31,8 +31,8 @@ fn hold(rows: &[(&str, &str)]) {
     hold_calls(PARAMS, &calls);
 }
 
-/// Expands the short form `type address dims strides lower upper channels pixels steps options` of a map into the request
-/// to the driver and the argument of the kernel; errors stay as they are.
+/// Expands the short form `type address dims strides lower upper channels pixels steps options` of a map into the
+/// request to the driver and the argument of the kernel; errors stay as they are.
 fn launched(expected: &str) -> String {
     if expected.contains("Error") {
         return expected.to_owned();

@@ -1,5 +1,5 @@
-//! Functions that images call once they are loaded, as tests give them: closures by name, which the registry of the installed
-//! runtime has, and the JIT without one.
+//! Functions that images call once they are loaded, as tests give them: closures by name, which the registry of the
+//! installed runtime has, and the JIT without one.
 
 use std::collections::HashMap;
 use std::ffi::c_void;

@@ -1,5 +1,5 @@
-//! Functions that are called once an image is loaded on a device, as NVSHMEM and rocSHMEM want: once per image and device,
-//! before the first launch there, and again after an error.
+//! Functions that are called once an image is loaded on a device, as NVSHMEM and rocSHMEM want: once per image and
+//! device, before the first launch there, and again after an error.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -175,8 +175,8 @@ fn launches(stand_in: &FakeCuda) -> usize {
     take_loading(stand_in).lines().filter(|line| line.starts_with("cuLaunchKernelEx")).count()
 }
 
-/// The error is that of the launch, word by word; nothing is launched, nothing is left, and the next launch tries again. A
-/// thread that has waited makes the call itself.
+/// The error is that of the launch, word by word; nothing is launched, nothing is left, and the next launch tries
+/// again. A thread that has waited makes the call itself.
 #[test]
 fn an_error_is_that_of_the_launch() {
     let stand_in = fake_cuda::exclusive();

@@ -428,8 +428,8 @@ impl Driver<'_> {
         self.capture_and(stream, work, |_| ())
     }
 
-    /// Runs `work` while a stream is captured, then `with` with a function that replays the graph; returns the status at
-    /// the end of the capture. Nothing is replayed if that is not 0.
+    /// Runs `work` while a stream is captured, then `with` with a function that replays the graph; returns the status
+    /// at the end of the capture. Nothing is replayed if that is not 0.
     pub(super) fn capture_and(
         &self,
         stream: *mut c_void,
@@ -468,8 +468,8 @@ pub(super) fn take_launches(cuda: &FakeCuda) -> String {
     only(&take_record(cuda), &["cuLaunchKernelEx", "cuTensorMapEncode"])
 }
 
-/// Takes the calls of the record that work on memory or on events, in one line, each followed by a blank. Streams have the
-/// names that are given for them.
+/// Takes the calls of the record that work on memory or on events, in one line, each followed by a blank. Streams have
+/// the names that are given for them.
 pub(super) fn take_commands(cuda: &FakeCuda, named: &[(*mut c_void, &str)]) -> String {
     let text: extern "C" fn(*mut c_void) -> *const c_char = entry("fake_cuda_stream_text");
     let mut record = cuda.record();

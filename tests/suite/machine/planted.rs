@@ -198,8 +198,8 @@ fn twice(module: &Module, function: &mut Function, callee: &str) -> bool {
     true
 }
 
-/// Returns the first wrong outcome of the table. The calls of a case share a machine, since linking one takes longer than
-/// they do.
+/// Returns the first wrong outcome of the table. The calls of a case share a machine, since linking one takes longer
+/// than they do.
 fn found(table: &[Case], machine: &InMachine) -> Option<String> {
     table.iter().find_map(|case| {
         let function = &case.function.signature.name;

@@ -28,14 +28,14 @@ pub const TARGET: &str = env!("PREBUILT_TARGET");
 const OBJECTS: &[Object] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 const PROCESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/process"));
 
-/// Returns the objects of [`linked_routines`](codegen::linker::linked_routines), if `target` is that of this crate and has a
-/// code generator.
+/// Returns the objects of [`linked_routines`](codegen::linker::linked_routines), if `target` is that of this crate and
+/// has a code generator.
 pub fn objects(target: &str) -> Option<&'static [Object]> {
     Some(OBJECTS).filter(|objects| !objects.is_empty() && target == TARGET)
 }
 
-/// Returns [`routines`](codegen::linker::routines()) for code in process, in the form of `tvm_ffi_codegen_cranelift::recorded`,
-/// if this machine has a code generator.
+/// Returns [`routines`](codegen::linker::routines()) for code in process, in the form of
+/// `tvm_ffi_codegen_cranelift::recorded`, if this machine has a code generator.
 pub fn in_process() -> Option<&'static [u8]> {
     Some(PROCESS).filter(|bytes| !bytes.is_empty())
 }

@@ -68,13 +68,13 @@ mod operation {
 /// Most bytes of a small allocation.
 const MAX_SMALL: u32 = 128;
 
-/// Returns the `UNWIND_INFO` of a function, by what Cranelift notes of its prologue: RBP is pushed and set, and registers are
-/// saved in an area below it.
+/// Returns the `UNWIND_INFO` of a function, by what Cranelift notes of its prologue: RBP is pushed and set, and
+/// registers are saved in an area below it.
 ///
-/// Cranelift's own (0.135) scales the places of integers as those of vectors, and counts from RBP instead of from the area,
-/// so that the caller's registers come out wrong. The frame here is the area: RBP points to its end, and it counts as
-/// allocated where RBP is set. Memory below it is no part of the tables, since every place counts from RBP. Cranelift notes
-/// the frame only behind the loop that touches its pages, in which RSP moves already.
+/// Cranelift's own (0.135) scales the places of integers as those of vectors, and counts from RBP instead of from the
+/// area, so that the caller's registers come out wrong. The frame here is the area: RBP points to its end, and it
+/// counts as allocated where RBP is set. Memory below it is no part of the tables, since every place counts from RBP.
+/// Cranelift notes the frame only behind the loop that touches its pages, in which RSP moves already.
 fn unwind_info(prologue: &[(CodeOffset, UnwindInst)]) -> Result<Vec<u8>, Error> {
     let mut codes: Vec<Vec<u8>> = Vec::new();
     let (mut end, mut framed, mut area) = (0, 0, 0);

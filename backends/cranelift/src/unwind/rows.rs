@@ -53,9 +53,10 @@ const MOVE: CodeOffset = 3;
 
 /// The instructions `mov rsp, rbp`, `pop rbp` and `ret`, with which a function is left, once registers are restored.
 ///
-/// No other code has these bytes, but for one instruction that contains them all, in a constant; rows for addresses inside
-/// an instruction are never looked up. They are not spread over the end of one instruction and others: `pop rbp` and `ret` occur
-/// nowhere else, and neither `mov esp, ebp` nor `in`, as which the tail of the first would be read, is ever emitted.
+/// No other code has these bytes, but for one instruction that contains them all, in a constant; rows for addresses
+/// inside an instruction are never looked up. They are not spread over the end of one instruction and others: `pop rbp`
+/// and `ret` occur nowhere else, and neither `mov esp, ebp` nor `in`, as which the tail of the first would be read, is
+/// ever emitted.
 const LEAVE: [u8; 5] = [0x48, 0x89, 0xec, 0x5d, 0xc3];
 
 /// The place of `ret` in [`LEAVE`].
@@ -119,11 +120,11 @@ impl Change {
     }
 }
 
-/// Returns the changes in a function for x86-64, by what Cranelift notes of its prologue, and by the instructions that leave
-/// it, of which it notes nothing.
+/// Returns the changes in a function for x86-64, by what Cranelift notes of its prologue, and by the instructions that
+/// leave it, of which it notes nothing.
 ///
-/// Cranelift's own table (0.135) has the frame only behind the code that touches its pages, in which RSP moves already, and
-/// keeps it to the end, where RBP is the caller's.
+/// Cranelift's own table (0.135) has the frame only behind the code that touches its pages, in which RSP moves already,
+/// and keeps it to the end, where RBP is the caller's.
 fn changes(isa: &dyn TargetIsa, code: &CompiledCode) -> CodegenResult<Vec<(CodeOffset, Change)>> {
     let (mut changes, mut saved, mut lowest) = (Vec::new(), Vec::new(), 0);
     for &(at, ref inst) in &code.buffer.unwind_info {

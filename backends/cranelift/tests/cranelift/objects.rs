@@ -213,8 +213,8 @@ fn integers_are_extended_as_the_platform_says() {
     }
 }
 
-/// Apple packs arguments on the stack by their own sizes: what is narrow there is not extended, and a 16-bit float has two
-/// bytes.
+/// Apple packs arguments on the stack by their own sizes: what is narrow there is not extended, and a 16-bit float has
+/// two bytes.
 #[test]
 fn arguments_on_the_stack_of_macos_are_packed() {
     let byte = ir::AbiType { ty: ir::Type::I8, extend: ir::Extend::Zero };
@@ -297,8 +297,8 @@ fn every_operator_is_compiled() {
     }
 }
 
-/// The loop that touches the pages of a frame comes after `push rbp; mov rbp, rsp`, and moves RSP: the frame counts from
-/// there on.
+/// The loop that touches the pages of a frame comes after `push rbp; mov rbp, rsp`, and moves RSP: the frame counts
+/// from there on.
 #[test]
 fn windows_knows_a_frame_before_its_pages_are_touched() {
     const PUSHED: [u8; 2] = [1, 0x50];

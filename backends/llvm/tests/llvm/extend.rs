@@ -45,8 +45,8 @@ fn printed(text: &[u8]) -> String {
     module.print_to_string().to_string()
 }
 
-/// Returns a printed module with the attributes of each function and call in the place of the number of their group, since
-/// LLVM counts the groups of calls after those of functions.
+/// Returns a printed module with the attributes of each function and call in the place of the number of their group,
+/// since LLVM counts the groups of calls after those of functions.
 fn without_groups(printed: &str) -> String {
     let is_group = |line: &&str| line.starts_with("attributes #");
     let mut text: String =

@@ -143,8 +143,8 @@ fn a_linked_kernel_is_inlined_and_vectorised() {
     }
 }
 
-/// Bitcode keeps the processor, so that kernels for it are inlined by whoever links and optimises both, for a target that
-/// names none.
+/// Bitcode keeps the processor, so that kernels for it are inlined by whoever links and optimises both, for a target
+/// that names none.
 #[test]
 fn kernels_of_a_processor_are_inlined_into_its_wrappers() {
     const KERNEL: &str = "

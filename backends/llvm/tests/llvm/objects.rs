@@ -307,7 +307,8 @@ fn a_kept_code_generator_is_as_a_new_one() {
     }
 }
 
-/// Host functions alone are optimised by passes of their own, which inline, and move what a loop does not change out of it.
+/// Host functions alone are optimised by passes of their own, which inline, and move what a loop does not change out of
+/// it.
 #[test]
 fn host_functions_alone_are_optimized() {
     let mut source = ir::Module::default();

@@ -53,11 +53,11 @@ pub struct MachineFacts {
     pub distance: u32,
     /// True if arithmetic sets a flag when it overflows.
     pub overflow_flag: bool,
-    /// True if all processors see the accesses of one in the order of its code, but for loads before stores: any store is
-    /// one with release ordering.
+    /// True if all processors see the accesses of one in the order of its code, but for loads before stores: any store
+    /// is one with release ordering.
     pub ordered: bool,
-    /// The number of arguments in floating-point registers, if the next ones are in integer registers. `None` if they are
-    /// on the stack.
+    /// The number of arguments in floating-point registers, if the next ones are in integer registers. `None` if they
+    /// are on the stack.
     pub floats: Option<usize>,
     /// The rules for narrow integers on Windows.
     windows: Integers,
@@ -113,8 +113,8 @@ macro_rules! machines {
 use BinaryFormat::{Coff, Elf, Macho};
 
 // The x86-64 psABI is silent about narrow integers; compilers extend arguments, and clang relies on it, but results are
-// extended for the sake of old code only. AAPCS64 and Microsoft's two ABIs leave the bits open; Apple's arm64 ABI and the
-// psABI of riscv64 demand the extension.
+// extended for the sake of old code only. AAPCS64 and Microsoft's two ABIs leave the bits open; Apple's arm64 ABI and
+// the psABI of riscv64 demand the extension.
 machines! {
     /// x86-64, in ELF, Mach-O and COFF.
     X86_64: MachineFacts {
@@ -260,8 +260,8 @@ pub fn check_machine(text: &str) -> Result<(), Error> {
 /// The reason against targets without a code generator.
 const UNKNOWN: &str = "not a known machine";
 
-/// Checks a target for what all emitted code assumes: addresses of 64 bits, and numbers whose lowest byte comes first. A
-/// target of which this is not known passes.
+/// Checks a target for what all emitted code assumes: addresses of 64 bits, and numbers whose lowest byte comes first.
+/// A target of which this is not known passes.
 ///
 /// # Errors
 /// [`Error::Target`].

@@ -1,11 +1,12 @@
 //! Code for AMD's GPUs: code objects and the bundles of them.
 //!
-//! A code object is an ELF file with a note of type `NT_AMDGPU_METADATA` and owner `AMDGPU`: a map in MessagePack, whose
-//! `amdhsa.kernels` is an array with a map for each kernel. Its `.name` is the one that programs ask for; `.args` are its
-//! parameters, and behind them those that the runtime adds, which have a `.value_kind` that begins with `hidden_`.
+//! A code object is an ELF file with a note of type `NT_AMDGPU_METADATA` and owner `AMDGPU`: a map in MessagePack,
+//! whose `amdhsa.kernels` is an array with a map for each kernel. Its `.name` is the one that programs ask for; `.args`
+//! are its parameters, and behind them those that the runtime adds, which have a `.value_kind` that begins with
+//! `hidden_`.
 //!
-//! A bundle begins with a text and the number of its members; each has an offset, a size and a name of the target. Those
-//! for the host are no code objects. A compressed bundle has another header.
+//! A bundle begins with a text and the number of its members; each has an offset, a size and a name of the target.
+//! Those for the host are no code objects. A compressed bundle has another header.
 
 use super::message_pack::Value;
 use super::{File, GpuKernelFacts, ImageKind, number};

@@ -1,5 +1,5 @@
-//! Device variables of images: symbols of the kind `STT_OBJECT` that are defined. Of AMD's code objects the loader reads the
-//! dynamic symbols, among which are the descriptors of kernels, whose names end with `.kd`.
+//! Device variables of images: symbols of the kind `STT_OBJECT` that are defined. Of AMD's code objects the loader
+//! reads the dynamic symbols, among which are the descriptors of kernels, whose names end with `.kd`.
 
 use std::collections::BTreeSet;
 

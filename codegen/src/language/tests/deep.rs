@@ -1,5 +1,5 @@
-//! Declarations that nest deeper than a stack is high: they are refused, and dropped. `codegen/tests/deepest.rs` has the
-//! deepest that are not.
+//! Declarations that nest deeper than a stack is high: they are refused, and dropped. `codegen/tests/deepest.rs` has
+//! the deepest that are not.
 
 use abi_spec::Scalar;
 

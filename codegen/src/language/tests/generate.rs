@@ -42,7 +42,8 @@ pub(super) fn identifier() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Generates a name of a function, a parameter or a symbol. It is boxed, since strategies that hold it live on the stack.
+/// Generates a name of a function, a parameter or a symbol. It is boxed, since strategies that hold it live on the
+/// stack.
 pub(super) fn name() -> BoxedStrategy<String> {
     prop_oneof![
         5 => identifier(),

@@ -13,9 +13,9 @@ use crate::lower::value::zeros;
 use crate::resolve::body::{PackedCall, Received};
 use crate::resolve::term::Term;
 
-/// Emits statement number `number`: a call whose result is kept under keys. The keys are compared with those of the object
-/// that was found last, then with those of the objects of their hash, and only if none has them the call is made. The body
-/// borrows the object from the site.
+/// Emits statement number `number`: a call whose result is kept under keys. The keys are compared with those of the
+/// object that was found last, then with those of the objects of their hash, and only if none has them the call is
+/// made. The body borrows the object from the site.
 pub(super) fn cached<'a>(
     w: &mut BodyEmitter<'a, '_>,
     number: usize,
@@ -88,8 +88,8 @@ fn hash(w: &mut BodyEmitter<'_, '_>, words: &[Value]) -> Value {
     sum
 }
 
-/// Emits the call, and hands its result to the site. Returns the entry that has the keys: this one, unless another thread
-/// or the callee itself was faster.
+/// Emits the call, and hands its result to the site. Returns the entry that has the keys: this one, unless another
+/// thread or the callee itself was faster.
 fn make<'a>(
     w: &mut BodyEmitter<'a, '_>,
     (site, words): (Symbol, &[Value]),

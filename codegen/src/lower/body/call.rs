@@ -24,9 +24,9 @@ use crate::resolve::body::{
 use crate::resolve::c_type::ResultConvention;
 use crate::resolve::ids::ValueId;
 
-/// Emits a call of a C function and the check of its status if it returns one. Returns the scalar that it yields, in its
-/// C type. Any other result is written to `slot`, a `TVMFFIAny` that the frame owns; if scalars are the elements of a
-/// tuple, their array is made there.
+/// Emits a call of a C function and the check of its status if it returns one. Returns the scalar that it yields, in
+/// its C type. Any other result is written to `slot`, a `TVMFFIAny` that the frame owns; if scalars are the elements of
+/// a tuple, their array is made there.
 pub(super) fn call_kernel<'a>(
     c: &mut Checker<'a, '_>,
     call: &KernelCall<'a>,

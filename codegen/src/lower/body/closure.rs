@@ -1,8 +1,8 @@
 //! Functions that a body makes.
 //!
 //! A closure is a function object whose context is an `ffi.Array`: first what keeps the code loaded, then what the
-//! closure holds, in order. The deleter of the function is the runtime's own `TVMFFIObjectDecRef`, so that no code of the
-//! library runs when the closure is freed.
+//! closure holds, in order. The deleter of the function is the runtime's own `TVMFFIObjectDecRef`, so that no code of
+//! the library runs when the closure is freed.
 
 use abi_spec::layout::any;
 use abi_spec::symbol::LIBRARY_CTX;

@@ -1,5 +1,6 @@
-//! Results. The result is written when nothing can fail any more: a call that fails leaves it untouched. That is at the end,
-//! but [None](write_none) is written before a last call that cannot fail, so that its address is not kept across the call.
+//! Results. The result is written when nothing can fail any more: a call that fails leaves it untouched. That is at the
+//! end, but [None](write_none) is written before a last call that cannot fail, so that its address is not kept across
+//! the call.
 
 use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
@@ -42,8 +43,8 @@ fn return_none(c: &mut Checker<'_, '_>, written: bool) {
     succeed(c);
 }
 
-/// Returns true if nothing fails from the call of a C function on, once its arguments are there, if None is returned after
-/// it.
+/// Returns true if nothing fails from the call of a C function on, once its arguments are there, if None is returned
+/// after it.
 pub(super) fn cannot_fail(call: &KernelCall<'_>) -> bool {
     let is_symbol = match call.callee {
         Kernel::Symbol(_) => true,
@@ -168,7 +169,8 @@ fn hand_over(c: &mut Checker<'_, '_>, at: Value) {
     succeed(c);
 }
 
-/// Emits the return of a body that is one call. `written` is true if None has been [written](write_none) before the call.
+/// Emits the return of a body that is one call. `written` is true if None has been [written](write_none) before the
+/// call.
 pub(super) fn return_call(c: &mut Checker<'_, '_>, yielded: Option<Value>, written: bool) {
     match (&c.e.function.declared.signature.result, yielded) {
         (ResultType::Value(ty), Some(yielded)) => {

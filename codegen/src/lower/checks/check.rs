@@ -22,8 +22,8 @@ impl Checks {
         Checks { fail, ..self }
     }
 
-    /// Checks that a number or an address is the expected one. The loaded operand comes second, where Cranelift folds the
-    /// load into the comparison.
+    /// Checks that a number or an address is the expected one. The loaded operand comes second, where Cranelift folds
+    /// the load into the comparison.
     pub(crate) fn equal(self, b: &mut Builder<'_>, found: Value, expected: Value) {
         let differ = b.compare(Cond::Ne, expected, found);
         self.never(b, differ);

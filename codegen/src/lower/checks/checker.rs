@@ -126,8 +126,8 @@ impl Checker<'_, '_> {
         };
     }
 
-    /// Sets the exit of the checks that follow that of the type of a value. In an alternative that [alone](Alone) accepts
-    /// values of the type, they branch to its own exit, and no longer to the next alternative.
+    /// Sets the exit of the checks that follow that of the type of a value. In an alternative that [alone](Alone)
+    /// accepts values of the type, they branch to its own exit, and no longer to the next alternative.
     pub(super) fn settle(&mut self, value: ValueId) {
         if let Some(alone) = self.alone.take_if(|alone| alone.value == value) {
             self.exits.set_other(alone.around);
@@ -146,8 +146,8 @@ impl Checker<'_, '_> {
         value
     }
 
-    /// Emits code in a scope of its own: objects that it owns are released and values that it loads are forgotten at its
-    /// end.
+    /// Emits code in a scope of its own: objects that it owns are released and values that it loads are forgotten at
+    /// its end.
     pub(crate) fn in_scope(&mut self, body: impl FnOnce(&mut Self)) {
         let outside = self.begin_scope();
         body(self);

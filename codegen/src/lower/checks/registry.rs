@@ -31,8 +31,8 @@ struct Pair {
 }
 
 impl RegistryFunction {
-    /// Returns one of a pair of functions. The first call looks it up and caches it. `outer` is the number of references
-    /// that the frame holds before the loop.
+    /// Returns one of a pair of functions. The first call looks it up and caches it. `outer` is the number of
+    /// references that the frame holds before the loop.
     pub(super) fn get(
         c: &mut Checker<'_, '_>,
         first: Value,
@@ -64,8 +64,8 @@ impl RegistryFunction {
         RegistryFunction { object, ..self }
     }
 
-    /// Emits a call with one argument, given by its type index and payload. Returns the address of the result: `wanted`,
-    /// or a slot that the next call overwrites.
+    /// Emits a call with one argument, given by its type index and payload. Returns the address of the result:
+    /// `wanted`, or a slot that the next call overwrites.
     pub(super) fn call(
         self,
         c: &mut Checker<'_, '_>,

@@ -10,8 +10,8 @@ use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
-/// Checks a scalar parameter and loads its value. `integer` and `unsigned` [settle](Checker::settle) between the type and
-/// the range of the value; no union has alternatives of the other scalars that are settled.
+/// Checks a scalar parameter and loads its value. `integer` and `unsigned` [settle](Checker::settle) between the type
+/// and the range of the value; no union has alternatives of the other scalars that are settled.
 pub(super) fn scalar(c: &mut Checker<'_, '_>, value: ValueId, scalar: Scalar) {
     let context = c.e.function.values[value].source == Source::Context;
     let state = if context {

@@ -26,8 +26,8 @@ pub(in crate::lower) fn check_steps<'a>(c: &mut Checker<'a, '_>, steps: &'a [Ste
     }
 }
 
-/// Emits the first steps together if they are those of an optional tensor, a run or declared strides. Returns their number,
-/// which is 0 otherwise.
+/// Emits the first steps together if they are those of an optional tensor, a run or declared strides. Returns their
+/// number, which is 0 otherwise.
 fn check_group<'a>(c: &mut Checker<'a, '_>, steps: &'a [Step<'a>]) -> usize {
     let optional = optional::optional_tensor(c, steps);
     if optional > 0 {

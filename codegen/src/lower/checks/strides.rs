@@ -1,6 +1,6 @@
-//! Declared strides. A tensor is usual if its strides are not NULL, no extent is 0, leading ones included, and every extent whose stride has a
-//! rule is above 1. The strides of a usual tensor are loaded and checked. A cold block checks other tensors: NULL means
-//! compact strides, and the stride of an extent of 1 or of an empty tensor is ignored.
+//! Declared strides. A tensor is usual if its strides are not NULL, no extent is 0, leading ones included, and every
+//! extent whose stride has a rule is above 1. The strides of a usual tensor are loaded and checked. A cold block checks
+//! other tensors: NULL means compact strides, and the stride of an extent of 1 or of an empty tensor is ignored.
 
 use crate::declaration::{Dim, Expr};
 use crate::ir::{Block, Cond, Type, Value};
@@ -164,8 +164,8 @@ fn usual_declared(
     }
 }
 
-/// Emits the checks of the strides of a tensor that is not usual. A symbol that no other occurrence mentions is bound to
-/// its compact value at once.
+/// Emits the checks of the strides of a tensor that is not usual. A symbol that no other occurrence mentions is bound
+/// to its compact value at once.
 fn unusual_declared(c: &mut Checker<'_, '_>, value: ValueId, strides: &[Stride<'_>]) {
     for &(dim, rule) in strides {
         binding::occurrence(c, Place::Stride { value, dim }, rule);

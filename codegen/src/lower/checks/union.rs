@@ -1,8 +1,9 @@
 //! Unions: the alternatives that accept the type index are tried in turn.
 //!
-//! A union binds no symbols outside of its alternatives and passes the value unchanged. Alternatives that parse text come
-//! last. Once the type of a value is one that a single alternative accepts, a check that fails raises the error of this
-//! alternative; all other failures are those of the union. If a `match` is about the union, the block after it gets the number of the alternative that fits.
+//! A union binds no symbols outside of its alternatives and passes the value unchanged. Alternatives that parse text
+//! come last. Once the type of a value is one that a single alternative accepts, a check that fails raises the error of
+//! this alternative; all other failures are those of the union. If a `match` is about the union, the block after it
+//! gets the number of the alternative that fits.
 
 use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
@@ -62,8 +63,8 @@ pub(super) fn one_of<'a>(c: &mut Checker<'a, '_>, value: ValueId, types: &'a [Ve
     c.e.b.switch_to(done);
 }
 
-/// Returns for each type of a union whether it alone accepts the type indices of its values, so that no other type would
-/// take a value whose contents it refuses.
+/// Returns for each type of a union whether it alone accepts the type indices of its values, so that no other type
+/// would take a value whose contents it refuses.
 fn alone(c: &Checker<'_, '_>, value: ValueId) -> Vec<bool> {
     let types = c.e.function.values[value].children.iter();
     let types: Vec<&ParamType> = types.map(|child| c.e.function.values[*child].ty).collect();
@@ -118,8 +119,8 @@ pub(super) fn may_parse(c: &Checker<'_, '_>, value: ValueId) -> bool {
     c.e.function.values[value].ty.leaf().is_some_and(Leaf::is_parsed)
 }
 
-/// Returns the type indices that tell whether an alternative accepts a value; `None` if the steps of the alternative test the type index
-/// first, or if it accepts all.
+/// Returns the type indices that tell whether an alternative accepts a value; `None` if the steps of the alternative
+/// test the type index first, or if it accepts all.
 fn accepted_indices(c: &Checker<'_, '_>, value: ValueId) -> Option<Accepted> {
     let ty = c.e.function.values[value].ty;
     let mut accepted = match ty {

@@ -1,7 +1,8 @@
-//! Facts about the code so far: the values that it has loaded, the symbols that it has bound, the names that it has given.
+//! Facts about the code so far: the values that it has loaded, the symbols that it has bound, the names that it has
+//! given.
 //!
-//! A fact holds in the code that its block dominates. Code that does not dominate what follows runs in a scope of its own
-//! and between [`mark`](Known::mark) and [`go_back`](Known::go_back), so that nothing of it is used afterwards.
+//! A fact holds in the code that its block dominates. Code that does not dominate what follows runs in a scope of its
+//! own and between [`mark`](Known::mark) and [`go_back`](Known::go_back), so that nothing of it is used afterwards.
 
 use crate::ir::Value;
 use crate::lower::emitter::state::{OutputState, Scope, SymbolState, TensorState, ValueState};

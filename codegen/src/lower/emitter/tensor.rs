@@ -143,8 +143,8 @@ impl TensorReader<'_, '_, '_> {
         self.e.b.select(present, loaded, compact)
     }
 
-    /// Computes a `Bool`: true if the stride of a declared dim matters, because the extent is above 1 and the tensor has
-    /// elements.
+    /// Computes a `Bool`: true if the stride of a declared dim matters, because the extent is above 1 and the tensor
+    /// has elements.
     pub(crate) fn stride_counts(&mut self, dim: usize) -> Value {
         let extent = self.extent(dim);
         let several = self.e.b.compare_const(Cond::Sgt, extent, 1);

@@ -12,8 +12,8 @@ use crate::lower::value::Span;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
-/// Returns the byte offset of captured value number `index` from the first element of the array that a closure holds. The
-/// first element is what keeps the code loaded.
+/// Returns the byte offset of captured value number `index` from the first element of the array that a closure holds.
+/// The first element is what keeps the code loaded.
 pub(crate) fn element(index: usize) -> i32 {
     (1 + index as i32) * ANY.size as i32
 }

@@ -1,8 +1,8 @@
 //! Views of tensors of which only the last dims are declared: the numbers that the declared dims see.
 //!
-//! A tensor that has as many dims as are declared is its own view. Otherwise the view of `[..., m, k]` is the end of the
-//! shape and of the strides, and that of `[outer..., m, k]` is in an area of the frame, which a routine fills when the
-//! header of the tensor is checked.
+//! A tensor that has as many dims as are declared is its own view. Otherwise the view of `[..., m, k]` is the end of
+//! the shape and of the strides, and that of `[outer..., m, k]` is in an area of the frame, which a routine fills when
+//! the header of the tensor is checked.
 
 use abi_spec::layout::{Field, dl_tensor};
 

@@ -1,5 +1,5 @@
-//! Operators of PyTorch: kernels that PyTorch calls with a stack of words, and their registration. A kernel makes tensors
-//! and values of the words, calls the wrapper, and puts the results where the words were.
+//! Operators of PyTorch: kernels that PyTorch calls with a stack of words, and their registration. A kernel makes
+//! tensors and values of the words, calls the wrapper, and puts the results where the words were.
 
 mod argument;
 mod register;
@@ -43,8 +43,8 @@ struct OperatorKernel<'m, 'a> {
     lent: Value,
     /// The address of the device and the stream of the call; none if all tensors are on the cpu.
     place: Option<Value>,
-    /// The address of a word that is not 0 once the thread has PyTorch's allocator; none if the function allocates nothing but
-    /// results.
+    /// The address of a word that is not 0 once the thread has PyTorch's allocator; none if the function allocates
+    /// nothing but results.
     lent_allocator: Option<Value>,
     /// Views of the tensors that may be elsewhere, each with a condition that it is there.
     elsewhere: Vec<(Value, Option<Value>)>,
@@ -308,8 +308,8 @@ impl OperatorKernel<'_, '_> {
         self.go_on(status);
     }
 
-    /// Releases the arguments and the inputs, and the results of a call that has `failed`, and gives the thread its stream
-    /// back.
+    /// Releases the arguments and the inputs, and the results of a call that has `failed`, and gives the thread its
+    /// stream back.
     fn end(&mut self, failed: bool) {
         let operator = self.operator;
         if operator.makes_objects() {

@@ -1,6 +1,6 @@
-//! Handlers of XLA: functions of the call frame of a custom call. A handler makes tensors of the buffers and values of the
-//! attributes, and calls the wrapper. For a function that returns a closure one handler calls the wrapper, when XLA makes a
-//! program ready, and another the closure, which is the state of that program.
+//! Handlers of XLA: functions of the call frame of a custom call. A handler makes tensors of the buffers and values of
+//! the attributes, and calls the wrapper. For a function that returns a closure one handler calls the wrapper, when XLA
+//! makes a program ready, and another the closure, which is the state of that program.
 
 use abi_spec::layout::{ANY, DL_TENSOR, Field, any};
 use abi_spec::runtime::FUNCTION_CALL;
@@ -241,8 +241,8 @@ impl Handling<'_, '_> {
         self.require(same, Complaint::Attributes, &[self.seen, count], self.leave);
     }
 
-    /// Calls the wrapper, or the runtime's function that calls a closure, with the first arguments. Returns the address of the
-    /// result.
+    /// Calls the wrapper, or the runtime's function that calls a closure, with the first arguments. Returns the address
+    /// of the result.
     fn call(&mut self, callee: Symbol, closure: Option<Value>, given: usize) -> Value {
         let result = self.b.stack_slot(ANY.size, ANY.align);
         write_none(&mut self.b, result);

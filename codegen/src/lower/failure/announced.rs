@@ -1,5 +1,5 @@
-//! Messages that a function can raise, before it is called: those of its checks, with a word in capitals for what only a
-//! call knows. The chapter `messages` of the guide explains the words.
+//! Messages that a function can raise, before it is called: those of its checks, with a word in capitals for what only
+//! a call knows. The chapter `messages` of the guide explains the words.
 
 use crate::declaration::reserved::spelled;
 use crate::declaration::{Device, Leaf, Literal, OwnDim, ParamType, Shape, Tensor};

@@ -14,8 +14,8 @@ use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{ffi_function, safe_call};
 use crate::resolve::Resolved;
 
-/// Adds a getter of the metadata of each function, and of its documentation if it has some. Those of handlers of XLA are not
-/// listed: no caller of the FFI looks for them.
+/// Adds a getter of the metadata of each function, and of its documentation if it has some. Those of handlers of XLA
+/// are not listed: no caller of the FFI looks for them.
 pub(crate) fn getters(module: &mut Module, resolved: &Resolved<'_>, linkage: Linkage) {
     let library = resolved.library;
     if library.functions.is_empty() {
@@ -142,8 +142,8 @@ pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
 
 /// Symbol of `void tvm_ffi_codegen.forget(void)`, which releases what cached calls of a module keep.
 ///
-/// A module with such calls exports it [in process](crate::Options::in_process). While it runs, no function of the module
-/// may run.
+/// A module with such calls exports it [in process](crate::Options::in_process). While it runs, no function of the
+/// module may run.
 pub const FORGET: &str = "tvm_ffi_codegen.forget";
 
 /// Adds the function [`FORGET`] if the module has cached calls.

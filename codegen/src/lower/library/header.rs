@@ -10,8 +10,8 @@ use crate::resolve::c_type::{CType, Prototype};
 use crate::resolve::external::External;
 use crate::resolve::external::{is_c_word, is_type};
 
-/// The start of a header: the types in prototypes. The runtime's header includes that of DLPack, whose folder is another
-/// one in its package.
+/// The start of a header: the types in prototypes. The runtime's header includes that of DLPack, whose folder is
+/// another one in its package.
 const TYPES: &str = "\
 #include <stdint.h>
 

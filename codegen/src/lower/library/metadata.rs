@@ -12,8 +12,8 @@
 //! `"named_args":{"return":[result],"params":[]}` instead. Readers know that form from 0.1.15 on; older ones read it as
 //! a function with any parameters. 0.1.15 refuses a schema with both keys.
 //!
-//! `Object["demo.Pair"]` has `{"type":"demo.Pair","fallback":{"type":"ffi.Object"}}`: stubs that 0.1.15 makes in a process
-//! without that class name `Object` in its place. Older readers ignore the fallback and name the class.
+//! `Object["demo.Pair"]` has `{"type":"demo.Pair","fallback":{"type":"ffi.Object"}}`: stubs that 0.1.15 makes in a
+//! process without that class name `Object` in its place. Older readers ignore the fallback and name the class.
 //!
 //! `declaration` is an object. Its texts are in the [language](crate::language) of declarations:
 //!
@@ -105,8 +105,8 @@ pub fn texts(section: &[u8]) -> impl Iterator<Item = (TextKind, &[u8], &[u8])> {
 }
 
 impl Resolved<'_> {
-    /// Returns the metadata of function number `index` as JSON; see the [module](crate::lower::library::metadata) for its
-    /// keys.
+    /// Returns the metadata of function number `index` as JSON; see the [module](crate::lower::library::metadata) for
+    /// its keys.
     ///
     /// ```
     /// let library: tvm_ffi_codegen::Library = "half(x: float64) -> float64 = half(x);".parse()?;
@@ -125,8 +125,8 @@ impl Resolved<'_> {
         metadata(&declared.signature, |param| function.is_kept(param), declared.location.as_ref())
     }
 
-    /// Returns the metadata of the function of the FFI that returns the address of a handler, if the call of XLA is another than
-    /// that of the function: its declaration is that of the call.
+    /// Returns the metadata of the function of the FFI that returns the address of a handler, if the call of XLA is
+    /// another than that of the function: its declaration is that of the call.
     pub(crate) fn metadata_of_handler(&self, handler: &Handler<'_>) -> Option<String> {
         let signature = handler.signature_of_call(&self.functions)?;
         let location = self.functions[handler.function].declared.location.as_ref();

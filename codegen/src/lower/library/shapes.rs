@@ -19,8 +19,8 @@
 //!
 //! A term is an integer, the name of a symbol, or a list of an operator and its operands: `neg` with one operand, and
 //! with two `+`, `-`, `*`, `/` (floor division), `%` (the remainder of floor division), `ceildiv`, `min` and `max`.
-//! Terms are exact, as the [arithmetic](crate::language#arithmetic) of the language is: a call for which an operation leaves
-//! `int64`, or divides by 0, is an error.
+//! Terms are exact, as the [arithmetic](crate::language#arithmetic) of the language is: a call for which an operation
+//! leaves `int64`, or divides by 0, is an error.
 
 use std::collections::BTreeMap;
 
@@ -100,8 +100,8 @@ struct Extents {
 }
 
 impl<'a> Occurrence<'a> {
-    /// Describes the place of a step for each symbol that follows from it; none where no argument has its number. Steps for
-    /// elements and for types of unions bind nothing outside of them.
+    /// Describes the place of a step for each symbol that follows from it; none where no argument has its number. Steps
+    /// for elements and for types of unions bind nothing outside of them.
     fn of(function: &Function<'a>, step: &Step<'a>) -> Vec<Occurrence<'a>> {
         let Step::Occurrence { place, rule } = step else { return Vec::new() };
         let extents = match *place {
@@ -127,8 +127,8 @@ impl<'a> Occurrence<'a> {
     }
 }
 
-/// Returns the symbols that follow from a number under this rule; `None` for the linear function of the symbol itself. An
-/// expression that a call compares, since all its symbols are known, determines each of them where the others are.
+/// Returns the symbols that follow from a number under this rule; `None` for the linear function of the symbol itself.
+/// An expression that a call compares, since all its symbols are known, determines each of them where the others are.
 fn solved(rule: &Rule) -> Vec<(SymbolId, Option<Linear>)> {
     match rule {
         Rule::Any => Vec::new(),

@@ -70,8 +70,8 @@ pub(crate) fn object(any: &Any, low: u64, high: u64) -> &Object {
     if accepted { object } else { nothing }
 }
 
-/// Writes the address that a handle stands for to `out`: NULL for None, the `DLTensor*` of a tensor, else the pointer or
-/// the object. Returns 1, or 0 if the type index is not in the set or a tensor or another object is NULL.
+/// Writes the address that a handle stands for to `out`: NULL for None, the `DLTensor*` of a tensor, else the pointer
+/// or the object. Returns 1, or 0 if the type index is not in the set or a tensor or another object is NULL.
 #[routine]
 pub(crate) fn to_handle(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     let value = borrow(any);
@@ -200,7 +200,8 @@ pub(crate) fn numbers(any: &Any, buffer: &Numbers) -> &Numbers {
 }
 
 /// Parses the name of an element type and writes its word to `out`. Returns 1. Returns 0, and leaves no error, if the
-/// value is no text in the set or names no element type. The empty text names none, though the runtime takes it for `void`.
+/// value is no text in the set or names no element type. The empty text names none, though the runtime takes it for
+/// `void`.
 #[routine]
 pub(crate) fn to_dtype(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     let array: ByteArray;

@@ -159,8 +159,8 @@ pub(crate) fn allocate_plain(
     hand_over(caller, block, tensor)
 }
 
-/// Makes the block of a tensor like a prototype, with so many bytes behind the strides for its elements, aligned. Returns NULL
-/// if there is no memory or the size is negative.
+/// Makes the block of a tensor like a prototype, with so many bytes behind the strides for its elements, aligned.
+/// Returns NULL if there is no memory or the size is negative.
 #[routine(inline)]
 pub(super) fn plain_block(rank: u64, prototype: &DlTensor, size: i64, align: u64) -> &Managed {
     let mut block: &Managed = null;

@@ -1,12 +1,12 @@
 //! Objects that call sites keep by keys, for the process.
 //!
-//! A site is a trie: 64 slots for the first six bits of a hash, each empty, an entry, or, marked by its lowest bit, a node
-//! of 64 slots for the next six bits. Entries of one hash are a chain. What is in a slot is only ever moved down, and an
-//! entry never changes, so that reading takes no lock and waits for nobody; a thread that adds an entry exchanges one slot
-//! or the end of one chain.
+//! A site is a trie: 64 slots for the first six bits of a hash, each empty, an entry, or, marked by its lowest bit, a
+//! node of 64 slots for the next six bits. Entries of one hash are a chain. What is in a slot is only ever moved down,
+//! and an entry never changes, so that reading takes no lock and waits for nobody; a thread that adds an entry
+//! exchanges one slot or the end of one chain.
 //!
-//! The hash of keys `a, b, c` is `((a * BASE + b) * BASE + c) * BASE`. Its first bits are the highest ones, which depend on
-//! all bits of all keys.
+//! The hash of keys `a, b, c` is `((a * BASE + b) * BASE + c) * BASE`. Its first bits are the highest ones, which
+//! depend on all bits of all keys.
 
 use abi_spec::TypeIndex;
 
@@ -26,8 +26,8 @@ pub(crate) const ROOT: i32 = 32;
 /// Size of a site in bytes.
 pub(crate) const SITE_SIZE: u32 = ROOT as u32 + SLOTS;
 
-/// Number of changes of the hint after the last entry was added. Then it stays: threads that each want another entry would
-/// take the memory of the hint from each other at every call.
+/// Number of changes of the hint after the last entry was added. Then it stays: threads that each want another entry
+/// would take the memory of the hint from each other at every call.
 const CHANGES: u64 = 1024;
 
 /// Byte offset of the keys of an entry.
@@ -51,9 +51,9 @@ const NODE: u64 = 1;
 /// Distance of the bits of a hash that choose a slot from its end.
 const FIRST: u64 = 64 - BITS;
 
-/// The number of which the factors of keys are powers: the fraction of the square root of 3. Multiples of such a fraction
-/// fall far from each other, whatever their step, so that the keys of a compiler spread at least as well as random ones
-/// would.
+/// The number of which the factors of keys are powers: the fraction of the square root of 3. Multiples of such a
+/// fraction fall far from each other, whatever their step, so that the keys of a compiler spread at least as well as
+/// random ones would.
 const BASE: u64 = 0xbb67_ae85_84ca_a73b;
 
 structs! {
@@ -96,8 +96,8 @@ pub(crate) fn factor(after: usize) -> u64 {
     (0..after).fold(BASE, |power, _| power.wrapping_mul(BASE))
 }
 
-/// Finds the first entry of a hash; the keys of it and of those of its chain are compared by the caller. NULL, or an entry
-/// of another hash, if there is none.
+/// Finds the first entry of a hash; the keys of it and of those of its chain are compared by the caller. NULL, or an
+/// entry of another hash, if there is none.
 #[routine(inline)]
 pub(crate) fn cached_find(site: &Site, hash: u64) -> &Entry {
     let mut rest = hash;
@@ -120,8 +120,8 @@ pub(crate) fn cached_note(site: &Site, entry: &Entry) {
     }
 }
 
-/// Keeps an owned object under keys, unless another one is kept under them by now, and releases it then. Writes the address
-/// of the entry that is kept in the place of the first key. Returns 0, or -1 once it has raised.
+/// Keeps an owned object under keys, unless another one is kept under them by now, and releases it then. Writes the
+/// address of the entry that is kept in the place of the first key. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn cached_keep(
     caller: Caller,

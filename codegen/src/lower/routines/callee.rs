@@ -6,11 +6,11 @@ use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::routines::memory::named;
 use crate::lower::value::variable;
 
-/// Returns the symbol of the variable of a module that caches the function which bodies call by a name, `@"name"(…)`: the
-/// address of a function object, or NULL until the first call has looked it up.
+/// Returns the symbol of the variable of a module that caches the function which bodies call by a name, `@"name"(…)`:
+/// the address of a function object, or NULL until the first call has looked it up.
 ///
-/// The symbol is local. A JIT may fill the variable before the first call, which then looks nothing up, with an object that
-/// outlives the code.
+/// The symbol is local. A JIT may fill the variable before the first call, which then looks nothing up, with an object
+/// that outlives the code.
 pub fn callee_variable(name: &str) -> String {
     format!("tvm_ffi_codegen.callee.{name}")
 }

@@ -108,8 +108,8 @@ fn remembered(b: &mut Builder<'_>) -> Int<u64> {
 
 /// Returns 1 if an object is an instance of the class of a key or of a class derived from it, else 0.
 ///
-/// A NULL object is no instance, and a class that is not registered has no instances. `cache` begins with the type index
-/// of the class, once it is known.
+/// A NULL object is no instance, and a class that is not registered has no instances. `cache` begins with the type
+/// index of the class, once it is known.
 #[routine]
 pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
     if object == null {

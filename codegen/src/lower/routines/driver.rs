@@ -100,7 +100,8 @@ platforms! {
         /// Status of a thread that has no current device yet, which for a runtime is device 0.
         NO_DEVICE_YET: i32 = cuda::CUDA_ERROR_INVALID_CONTEXT, hip::HIP_ERROR_INVALID_CONTEXT;
 
-        // Names of the library's file, newest first, for each `Loader`. The last one of HIP is a link that development packages have.
+        // Names of the library's file, newest first, for each `Loader`. The last one of HIP is a link that development
+        // packages have.
         DL_FILES: &'static [&'static str] =
             &["libcuda.so.1"], &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"];
         WINDOWS_FILES: &'static [&'static str] = &["nvcuda.dll"], &["amdhip64_7.dll", "amdhip64_6.dll"];
@@ -141,31 +142,36 @@ platforms! {
         /// Returns true if a status may mean that a launch exceeds a limit.
         may_exceed_limit(status: Int<i32>) -> Bool = cuda::may_exceed_limit, hip::may_exceed_limit;
 
-        /// Makes a device current. Returns 0 if it already is, another number for [`Self::leave`], or -1 once it has raised.
+        /// Makes a device current. Returns 0 if it already is, another number for [`Self::leave`], or -1 once it has
+        /// raised.
         enter(attempt: Attempt<Self>) -> Int<i32> = on_cuda::context::enter_context, on_hip::device::enter_device;
-        /// Makes the device of a stream current: of a default stream that of the command. Returns as [`Self::enter`] does.
+        /// Makes the device of a stream current: of a default stream that of the command. Returns as [`Self::enter`]
+        /// does.
         enter_stream(command: Command, stream: Ref<Stream>) -> Int<i32> = on_cuda::command::enter_stream, on_hip::command::stream_device;
         /// Makes the device of the stream of a command current, if a wait needs that. Returns as [`Self::enter`] does.
         enter_waiter(command: Command) -> Int<i32> = on_cuda::command::enter_waiter, on_hip::command::enter_waiter;
-        /// Makes what was current before `entered` was returned current again. Returns 0, or -1 once it has raised. A `status`
-        /// that is not 0 is an earlier failure, whose error takes precedence.
+        /// Makes what was current before `entered` was returned current again. Returns 0, or -1 once it has raised. A
+        /// `status` that is not 0 is an earlier failure, whose error takes precedence.
         leave(caller: Caller, entered: Int<i32>, status: Int<i32>) -> Int<i32> = on_cuda::context::leave, on_hip::device::leave_device;
         /// Copies memory on a stream; yields the status.
         copy_memory(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, stream: Ref<Stream>) -> Int<i32> = cuda::memcpy_async, on_hip::command::copy_memory;
         /// Checks that the library has what waits need. Returns 0, or -1 once it has raised.
         can_wait(caller: Caller) -> Option<Int<i32>> = on_cuda::command::can_wait, |_, _| None::<Int<i32>>;
 
-        /// Loads the image of a kernel on the device, which is current, unless it is loaded. Returns 0, or -1 once it has raised.
+        /// Loads the image of a kernel on the device, which is current, unless it is loaded. Returns 0, or -1 once it
+        /// has raised.
         load_image(attempt: Attempt<Self>) -> Int<i32> = on_cuda::load::load_image, on_hip::load::load_module;
-        /// Finds address and size of the device variable in the place of a kernel, whose image is loaded; yields the status.
+        /// Finds address and size of the device variable in the place of a kernel, whose image is loaded; yields the
+        /// status.
         get_global(attempt: Attempt<Self>, address: Ref<Ref<u8>>, size: Ref<u64>) -> Int<i32> = on_cuda::load::get_global, on_hip::load::get_global;
-        /// Returns the library and the module of an image that is loaded, NULL for what the platform has not, and a status.
+        /// Returns the library and the module of an image that is loaded, NULL for what the platform has not, and a
+        /// status.
         handles(attempt: Attempt<Self>) -> (Ref<u8>, Ref<u8>, Int<i32>) = on_cuda::load::handles, on_hip::load::handles;
 
         /// Returns the extents of the clusters of a launch.
         cluster(config: Ref<Config>) -> Self::Cluster = on_cuda::limits::cluster, |_, _| ();
-        /// Raises the error for the first limit that a launch exceeds. Returns 0 if it exceeds none that is known here, or -1
-        /// once it has raised.
+        /// Raises the error for the first limit that a launch exceeds. Returns 0 if it exceeds none that is known here,
+        /// or -1 once it has raised.
         check_limits(attempt: Attempt<Self>, config: Ref<Config>) -> Int<i32> = on_cuda::limits::check_limits, on_hip::limits::hip_check_limits;
     }
 }

@@ -113,7 +113,8 @@ pub(crate) fn fail_text(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::LiteralText, place_of(subject), expected, found);
 }
 
-/// Raises the error for a shape, array or list with a wrong number of elements or an element that is neither integer nor truth.
+/// Raises the error for a shape, array or list with a wrong number of elements or an element that is neither integer
+/// nor truth.
 #[routine]
 pub(crate) fn fail_numbers(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let failure = failure(subject, indices);

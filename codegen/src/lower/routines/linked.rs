@@ -1,7 +1,7 @@
 //! Routines that are compiled once; a linker adds them to the modules that call them.
 //!
-//! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker. It
-//! gets them in groups: every module of declarations needs all routines of a group or none. The symbols of linked
+//! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker.
+//! It gets them in groups: every module of declarations needs all routines of a group or none. The symbols of linked
 //! routines end in a stamp of their sources, so that objects of different versions never share one.
 
 use std::collections::BTreeSet;
@@ -44,7 +44,8 @@ pub(crate) fn define_once(module: &mut Module, loader: Loader) {
 ///
 /// A linker adds the modules that are called, and those that these call. There are as few modules as possible without
 /// a routine in a linked file that none of its functions may call. The routines of launches share variables and are
-/// therefore in one module, and so are those of PyTorch's operators. A linked file has one copy of each routine and exports none.
+/// therefore in one module, and so are those of PyTorch's operators. A linked file has one copy of each routine and
+/// exports none.
 ///
 /// ```
 /// use tvm_ffi_codegen::linker::{is_linked_routine, linked_routines};

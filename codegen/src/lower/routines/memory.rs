@@ -16,8 +16,8 @@ use crate::lower::routines::records::{CallSite, Head, Subject};
 pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
 
 /// Symbol of the variable of a module whose functions make closures that says how to keep its code loaded where it
-/// belongs to no module object of the runtime, as JIT code does not: the address of a function `int32_t make(void* code,
-/// TVMFFIAny* result)`, or NULL, then `code`.
+/// belongs to no module object of the runtime, as JIT code does not: the address of a function
+/// `int32_t make(void* code, TVMFFIAny* result)`, or NULL, then `code`.
 ///
 /// For each closure `make` stores an owned object, which the closure holds, and returns 0; or it stores nothing and
 /// returns another status. The symbol is local; a JIT fills the variable before the first call.

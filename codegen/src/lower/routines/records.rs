@@ -114,8 +114,8 @@ record! {
     }
 }
 
-/// Requirement of the rank of a tensor. Routines read the rank if it must be exact, and else a negative number: -1 minus
-/// the smallest rank.
+/// Requirement of the rank of a tensor. Routines read the rank if it must be exact, and else a negative number: -1
+/// minus the smallest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RankRule {
     Exactly(u32),
@@ -326,8 +326,8 @@ codes! {
         On,
         /// `` when calling: `f()` ``. Takes no value.
         Calling,
-        /// Text of a value without quotes. Bytes that are not well-formed UTF-8 are escaped. Takes two values: address and
-        /// length.
+        /// Text of a value without quotes. Bytes that are not well-formed UTF-8 are escaped. Takes two values: address
+        /// and length.
         Unquoted,
     }
 }

@@ -159,8 +159,8 @@ pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
     0
 }
 
-/// Returns true if an object, also one that is moved, or borrowed text is NULL. The runtime reads it without a look when
-/// it makes the value owned.
+/// Returns true if an object, also one that is moved, or borrowed text is NULL. The runtime reads it without a look
+/// when it makes the value owned.
 #[routine(inline)]
 pub(crate) fn is_null(value: &Any) -> bool {
     let index = value.type_index;

@@ -62,8 +62,8 @@ functions! {
     fn get_stream(device_type: Int<i32>, device: Int<i32>) -> Ref<u8> = ENV_GET_STREAM;
     /// Returns the thread's allocator of tensors; NULL if the host has set none.
     fn get_tensor_allocator() -> Ref<u8> = ENV_GET_TENSOR_ALLOCATOR;
-    /// Sets the thread's allocator of tensors, also that of the process if `global` is not 0, and writes the one of the thread
-    /// before unless `previous` is NULL.
+    /// Sets the thread's allocator of tensors, also that of the process if `global` is not 0, and writes the one of the
+    /// thread before unless `previous` is NULL.
     fn set_tensor_allocator(allocator: Ref<u8>, global: Int<i32>, previous: Ref<Ref<u8>>) -> Int<i32> = ENV_SET_TENSOR_ALLOCATOR;
     /// Allocates a tensor like a prototype with the thread's allocator.
     fn tensor_alloc(prototype: Ref<DlTensor>, out: Ref<Ref<Object>>) -> Int<i32> = ENV_TENSOR_ALLOC;

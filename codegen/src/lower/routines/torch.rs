@@ -62,8 +62,8 @@ const UNKNOWN: u32 = DType::VOID.to_word();
 const DTYPES: u64 = MOST_DTYPES as u64;
 const DEVICES: u64 = MOST_DEVICES as u64;
 
-/// Makes a view of a tensor. `writes` is 0 if its elements are only read, `accelerator` the type of the devices that PyTorch
-/// calls `cuda`. Returns 0, [`NO_MEMORY`] or [`NO_DEVICE`].
+/// Makes a view of a tensor. `writes` is 0 if its elements are only read, `accelerator` the type of the devices that
+/// PyTorch calls `cuda`. Returns 0, [`NO_MEMORY`] or [`NO_DEVICE`].
 #[routine]
 pub(crate) fn torch_view(to: &DlTensor, tensor: &Tensor, writes: i32, accelerator: u32) -> i32 {
     let data: &u8;
@@ -109,8 +109,8 @@ fn torch_device_of(tensor: &Tensor, accelerator: u32) -> u64 {
     torch_device((*ty as u32 as u64) << 32 | *index as u32 as u64, accelerator)
 }
 
-/// Returns a device of the FFI for one of PyTorch, whose type is in the high 32 bits; its own type is in the low 32 bits,
-/// which are 0 if there is no number for it.
+/// Returns a device of the FFI for one of PyTorch, whose type is in the high 32 bits; its own type is in the low 32
+/// bits, which are 0 if there is no number for it.
 #[routine]
 pub(crate) fn torch_device(device: u64, accelerator: u32) -> u64 {
     let number = device >> 32;
@@ -261,7 +261,8 @@ pub(crate) fn torch_bytes(handle: &Str, to: &ByteArray) {
     filled(to, *data, *length);
 }
 
-/// Makes PyTorch's current stream on a device the thread's, unless the device is the cpu. Returns 0, or another number if PyTorch has no stream.
+/// Makes PyTorch's current stream on a device the thread's, unless the device is the cpu. Returns 0, or another number
+/// if PyTorch has no stream.
 #[routine]
 pub(crate) fn torch_enter(place: &Place, device: u64) -> i32 {
     let ty = device as u32;

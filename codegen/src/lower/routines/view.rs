@@ -55,8 +55,8 @@ pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &D
     dl
 }
 
-/// Returns -1 if an extent of the leading dims, those before the last `after` ones, is negative; else 0 if one is 0, and
-/// 1 if none is.
+/// Returns -1 if an extent of the leading dims, those before the last `after` ones, is negative; else 0 if one is 0,
+/// and 1 if none is.
 #[routine]
 pub(crate) fn leading(dl: &DlTensor, after: i64) -> i64 {
     let shape = dl.shape;

@@ -164,8 +164,8 @@ pub(crate) fn xla_view(to: &DlTensor, buffer: &Buffer, device: u64, dtypes: &u32
     to.byte_offset = 0;
 }
 
-/// Finds an attribute by its name and writes its value in a [`form`]. Returns [`FOUND`], [`ABSENT`], [`FOREIGN`], [`LARGE`], or
-/// [`RAISED`] if memory has run out.
+/// Finds an attribute by its name and writes its value in a [`form`]. Returns [`FOUND`], [`ABSENT`], [`FOREIGN`],
+/// [`LARGE`], or [`RAISED`] if memory has run out.
 #[routine]
 pub(crate) fn xla_attribute(caller: Caller, frame: &Frame, name: Text, form: i32, to: &Any) -> i32 {
     let count = frame.count;

@@ -132,7 +132,8 @@ impl<'a> Block<'_, 'a> {
         Ok(term)
     }
 
-    /// Resolves a stream, which may be given as a number. That of a tensor is one of its device, so the tensor is there.
+    /// Resolves a stream, which may be given as a number. That of a tensor is one of its device, so the tensor is
+    /// there.
     pub(super) fn stream(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
         if let Node::Stream(tensor) = term.node

@@ -15,8 +15,8 @@ use crate::resolve::names::Meaning;
 use crate::resolve::statement::Block;
 use crate::resolve::term::{Node, Term};
 
-/// Documented limits of the driver's calls that encode maps: of extents, of strides in bytes (exclusive), of the extents
-/// of a box, of the channels and pixels of a column, and of the distances between elements.
+/// Documented limits of the driver's calls that encode maps: of extents, of strides in bytes (exclusive), of the
+/// extents of a box, of the channels and pixels of a column, and of the distances between elements.
 pub(crate) const MOST_EXTENT: i64 = 1 << 32;
 pub(crate) const MOST_STRIDE: i64 = 1 << 40;
 pub(crate) const MOST_BOX: i64 = 256;

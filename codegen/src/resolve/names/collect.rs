@@ -94,7 +94,8 @@ impl<'a> Names<'a> {
         Ok(Some(Captured::Value(value, Vec::new())))
     }
 
-    /// Adds a tensor that the body outside allocated, or a map. Tensors of the signature that are allocated come before.
+    /// Adds a tensor that the body outside allocated, or a map. Tensors of the signature that are allocated come
+    /// before.
     fn capture_rest(&mut self, capture: Capture<'a>) -> Located<Option<Captured<'a>>> {
         let (meaning, captured) = match capture.of {
             Captive::Number(_) | Captive::Value { .. } => return Ok(None),

@@ -5,8 +5,8 @@ use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::operator::{Binary, Extreme, OfFloats, OfIntegers, Unary};
 use crate::resolve::term::{Kind, Node, Property, Term};
 
-/// Ranges of what terms consist of: what their types say, or what was checked before, too. Of what is no integer any range
-/// will do.
+/// Ranges of what terms consist of: what their types say, or what was checked before, too. Of what is no integer any
+/// range will do.
 pub(crate) trait TermRanges {
     /// Returns a range of a symbol in a term of a kind.
     fn of_symbol(&self, symbol: SymbolId, kind: Kind) -> Range;

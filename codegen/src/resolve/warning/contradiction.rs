@@ -1,5 +1,5 @@
-//! Finds conditions of a `where` clause that never hold, by constants and by the ranges of types. What several conditions
-//! exclude only together is not looked for.
+//! Finds conditions of a `where` clause that never hold, by constants and by the ranges of types. What several
+//! conditions exclude only together is not looked for.
 
 use crate::declaration::{Comparison, Dim, Expr, Literal, Logic, ParamType, Shape};
 use crate::resolve::function::Function;

@@ -32,8 +32,8 @@ impl FormChecker<'_> {
         }
     }
 
-    /// Checks all statements of a body, nested ones included. The statements of a function within expressions are as deep as
-    /// these and the statement that makes it.
+    /// Checks all statements of a body, nested ones included. The statements of a function within expressions are as
+    /// deep as these and the statement that makes it.
     pub(super) fn statements(&self, statements: &[Statement]) -> Result<(), Error> {
         let mut left: Vec<(&Statement, usize)> =
             statements.iter().rev().map(|statement| (statement, 1)).collect();

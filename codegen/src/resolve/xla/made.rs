@@ -7,8 +7,8 @@ use crate::declaration::{self, Dim, Expr, ParamType, ResultType, Shape, Signatur
 use crate::resolve::function::Function;
 use crate::resolve::words;
 
-/// Returns the closure that a function returns, with the index of the statement, if that is the last one and no other one of
-/// the function returns anything.
+/// Returns the closure that a function returns, with the index of the statement, if that is the last one and no other
+/// one of the function returns anything.
 pub(in crate::resolve) fn returned(
     of: &declaration::Function,
 ) -> Option<(usize, &declaration::Function)> {
@@ -26,8 +26,8 @@ pub(in crate::resolve) fn returned(
 }
 
 impl Handler<'_> {
-    /// Returns the signature of a call of XLA if it is not that of the function: the function returns a closure, which this
-    /// handler calls. It has the parameters of both, those with a default last, and the results of the closure.
+    /// Returns the signature of a call of XLA if it is not that of the function: the function returns a closure, which
+    /// this handler calls. It has the parameters of both, those with a default last, and the results of the closure.
     pub(crate) fn signature_of_call(&self, functions: &[Function<'_>]) -> Option<Signature> {
         let declared = functions[self.function].declared;
         let (_, closure) = returned(declared).filter(|_| self.stage == Stage::Execute)?;

@@ -1,5 +1,5 @@
-//! Functions that glibc had in an archive, `libc_nonshared.a`, which compilers link by themselves: each calls another one
-//! of its libraries. Headers of every version use them; `stat` and its kin are in libraries since 2.33.
+//! Functions that glibc had in an archive, `libc_nonshared.a`, which compilers link by themselves: each calls another
+//! one of its libraries. Headers of every version use them; `stat` and its kin are in libraries since 2.33.
 //!
 //! They are added for the [stated](crate::glibc::STATED) glibc. A sysroot has the archive.
 
@@ -10,8 +10,8 @@ use super::code;
 use crate::machine::{Code, LibraryCode, facts};
 use crate::{Error, Input, undefined};
 
-/// Function of the archive. The stated version has no others that code for these machines calls, but those of the start-up
-/// files of programs.
+/// Function of the archive. The stated version has no others that code for these machines calls, but those of the
+/// start-up files of programs.
 struct Function {
     name: &'static str,
     callee: &'static str,

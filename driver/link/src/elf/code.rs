@@ -1,5 +1,5 @@
-//! Objects of one function, whose code is bytes: the loader passes nothing to some functions, of which host IR has none, and
-//! the others are a jump behind a few moves.
+//! Objects of one function, whose code is bytes: the loader passes nothing to some functions, of which host IR has
+//! none, and the others are a jump behind a few moves.
 
 use codegen::backend::Machine;
 use object::write::{Object, Relocation, Result, Symbol, SymbolId, SymbolSection};

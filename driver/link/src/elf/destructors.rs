@@ -3,8 +3,8 @@
 //! runs them when the library is unloaded. Without it they would run when the process ends, after their code is gone.
 //!
 //! The code is bytes, because the loader passes nothing to functions that it runs at the end, and host IR has none of
-//! those. All of this can go once Wild has the option `-fini` for a function of host IR. Its versions after 0.10 define the
-//! handle, as lld does (wild-linker/wild#2503).
+//! those. All of this can go once Wild has the option `-fini` for a function of host IR. Its versions after 0.10 define
+//! the handle, as lld does (wild-linker/wild#2503).
 
 use codegen::backend::Machine;
 use object::write::{Relocation, SymbolSection};

@@ -1,9 +1,9 @@
 //! Stubs of shared libraries, so that the files themselves need not be there: the name of a library for the loader, and
 //! the symbols that are wanted of it, each in its version.
 //!
-//! Linkers take names and versions of a library from a file in ELF only; there is no text for them, as `.tbd` is on macOS.
-//! `llvm-ifs` makes such files from a text, without versions (llvm/llvm-project#54516). The writer can go once linkers read
-//! that text.
+//! Linkers take names and versions of a library from a file in ELF only; there is no text for them, as `.tbd` is on
+//! macOS. `llvm-ifs` makes such files from a text, without versions (llvm/llvm-project#54516). The writer can go once
+//! linkers read that text.
 
 use std::collections::BTreeSet;
 

@@ -8,8 +8,8 @@ use crate::input::ObjectFacts;
 use crate::machine::HANDLE;
 use crate::{Error, Input, ObjectFault, Taken};
 
-/// Symbols that Wild defines in a shared library, and [`HANDLE`], without which on RISC-V, for which there is no code that
-/// runs destructors when the library is unloaded, they run when the process ends.
+/// Symbols that Wild defines in a shared library, and [`HANDLE`], without which on RISC-V, for which there is no code
+/// that runs destructors when the library is unloaded, they run when the process ends.
 const DEFINED: [&str; 25] = [
     HANDLE,
     "_DYNAMIC",

@@ -1,5 +1,5 @@
-//! References of sources, by every relocation that compilers make: lines that a reference needs, and its term, which may
-//! use `n`.
+//! References of sources, by every relocation that compilers make: lines that a reference needs, and its term, which
+//! may use `n`.
 //!
 //! In the lines and terms `NAME` is the name that is referred to, `OWN` a name that no other reference has, `VALUE` a
 //! number, and `SHARED` a number that few references have.

@@ -268,8 +268,8 @@ impl<'a> Call<'a> {
         symbol.mentions == 1 && params.iter().all(|param| param.name != symbol.name)
     }
 
-    /// Binds symbols that only strides mention, perhaps only those that are mentioned once, to the compact value of the first of these strides, if none of them
-    /// counts.
+    /// Binds symbols that only strides mention, perhaps only those that are mentioned once, to the compact value of the
+    /// first of these strides, if none of them counts.
     pub(in crate::oracle) fn bind_stride_symbols(&mut self, alone: bool) -> Checked<()> {
         for index in 0..self.symbols.all.len() {
             if self.symbols.rules.known[index] != Known::Maybe || alone && !self.is_alone(index) {

@@ -139,8 +139,8 @@ pub(super) fn is_empty(
     })
 }
 
-/// Emits the call that finds the current device, and a branch to `here` if it is the device of the launch. Goes on where it
-/// is not, or the call has failed; returns the status of the call.
+/// Emits the call that finds the current device, and a branch to `here` if it is the device of the launch. Goes on
+/// where it is not, or the call has failed; returns the status of the call.
 pub(super) fn branch_if_current(c: &mut Checker<'_, '_>, subject: Subject, here: Block) -> Value {
     let (signature, at) = match c.e.function.platform {
         Platform::Cuda => (cuda::Entry::CtxGetDevice.signature(), cuda::kernel::GET_DEVICE),

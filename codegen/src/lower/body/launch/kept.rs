@@ -1,6 +1,6 @@
 //! Launches that a closure [keeps](kept). The first call computes all of a launch and keeps its area, whose config,
-//! attributes and arguments are those of every later call; these store only what they compute themselves. The code of the
-//! first call is a function of its own, so that what it computes takes no registers from later calls.
+//! attributes and arguments are those of every later call; these store only what they compute themselves. The code of
+//! the first call is a function of its own, so that what it computes takes no registers from later calls.
 
 use rustc_hash::FxHashMap;
 
@@ -98,15 +98,15 @@ pub(in crate::lower) fn first_symbol(closure: &str, index: usize) -> String {
     format!("{closure}.launch.{index}")
 }
 
-/// Returns the signature of the function that makes the first call of a launch: it takes the address of what the closure
-/// holds, that of the area, and the stream if the launch is given one; it returns [`READY`], [`EMPTY`] or the status of
-/// an error.
+/// Returns the signature of the function that makes the first call of a launch: it takes the address of what the
+/// closure holds, that of the area, and the stream if the launch is given one; it returns [`READY`], [`EMPTY`] or the
+/// status of an error.
 pub(in crate::lower) fn first_signature() -> Signature {
     Signature::new(&[Type::Ptr; 3], Some(Type::I32))
 }
 
-/// Emits the code of the function that makes the first call of a launch, up to the arguments that differ between calls: it
-/// fills the area, what precedes that, and what the closure keeps.
+/// Emits the code of the function that makes the first call of a launch, up to the arguments that differ between calls:
+/// it fills the area, what precedes that, and what the closure keeps.
 pub(in crate::lower) fn first<'a>(c: &mut Checker<'a, '_>, all: &Kept<'a>, index: usize) {
     let (held, _) = &all.launches[index];
     let statement = held.statement;
@@ -147,8 +147,8 @@ pub(super) fn launch_kept<'a>(
     true
 }
 
-/// Emits the call of the function of the first launch unless the closure keeps the launch. Goes on to `next` if there is
-/// nothing to launch; returns the address of what is kept, in the closure or before the area.
+/// Emits the call of the function of the first launch unless the closure keeps the launch. Goes on to `next` if there
+/// is nothing to launch; returns the address of what is kept, in the closure or before the area.
 fn take_or_fill<'a>(
     c: &mut Checker<'a, '_>,
     keeping: &Keeping<'_, 'a>,
@@ -226,8 +226,8 @@ fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'_, 'a>, area: Value, str
     c.e.b.ret(Some(status));
 }
 
-/// Emits the call that keeps the launch. One that the function of its image makes, before it returns, is not kept: others
-/// must find out that they have to wait.
+/// Emits the call that keeps the launch. One that the function of its image makes, before it returns, is not kept:
+/// others must find out that they have to wait.
 fn keep(c: &mut Checker<'_, '_>, launch: &Launch<'_>, device: Value, args: &[Value]) {
     if launch.on_load.is_none() {
         c.e.routine(Routine::KeepLaunch, args);
@@ -242,9 +242,9 @@ fn keep(c: &mut Checker<'_, '_>, launch: &Launch<'_>, device: Value, args: &[Val
     c.e.b.switch_to(next);
 }
 
-/// Launches what is kept at an address, or a copy of it with the stream of this call, in the area and before that. Calls
-/// find the stream and the current device; what the driver gets is loaded behind them, so that only its address lives
-/// across them.
+/// Launches what is kept at an address, or a copy of it with the stream of this call, in the area and before that.
+/// Calls find the stream and the current device; what the driver gets is loaded behind them, so that only its address
+/// lives across them.
 fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'_, 'a>, frame: Value, kept: Value) {
     let &Keeping { launch, ref layout, site, .. } = keeping;
     let own = keeping.params(false);
@@ -291,7 +291,8 @@ fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'_, 'a>, frame: Value, ke
     parts::start(c, launch, ready);
 }
 
-/// Returns the address of the area in the frame. Each block that needs it computes it: calls would keep it in a register.
+/// Returns the address of the area in the frame. Each block that needs it computes it: calls would keep it in a
+/// register.
 fn area_in(c: &mut Checker<'_, '_>, frame: Value) -> Value {
     c.e.b.ptr_offset(frame, ROOM.into())
 }

@@ -14,8 +14,8 @@ use crate::lower::routines::Routine;
 use crate::resolve::body::Prepare;
 use crate::resolve::launch::Launch;
 
-/// Emits a launch statement; an empty grid launches nothing. `closure` is the symbol of the function, if that is a closure,
-/// and the launches that it keeps.
+/// Emits a launch statement; an empty grid launches nothing. `closure` is the symbol of the function, if that is a
+/// closure, and the launches that it keeps.
 pub(in crate::lower::body) fn launch<'a>(
     c: &mut Checker<'a, '_>,
     launch: &'a Launch<'a>,

@@ -40,8 +40,8 @@ pub(super) fn argument(c: &Checker<'_, '_>, term: &Term) -> Option<usize> {
     c.e.function.argument(value?)
 }
 
-/// Appends where the symbols of a term come from: ` (= x.shape[0])` if the term is one, else `, n = 6 (= x.shape[0])` for
-/// each. Parameters are named already, and of a symbol that no place with a name has bound no place is shown.
+/// Appends where the symbols of a term come from: ` (= x.shape[0])` if the term is one, else `, n = 6 (= x.shape[0])`
+/// for each. Parameters are named already, and of a symbol that no place with a name has bound no place is shown.
 pub(super) fn origins(c: &mut Checker<'_, '_>, message: &mut Message, term: &Term) {
     let mut symbols: Vec<SymbolId> = Vec::new();
     term.any(&mut |node| {
@@ -73,8 +73,8 @@ pub(super) fn origins(c: &mut Checker<'_, '_>, message: &mut Message, term: &Ter
     }
 }
 
-/// Returns the place of a symbol that only one stride mentions: checks keep none for it. The place has no name unless the
-/// tensor is in every call, once.
+/// Returns the place of a symbol that only one stride mentions: checks keep none for it. The place has no name unless
+/// the tensor is in every call, once.
 fn only_stride(c: &mut Checker<'_, '_>, symbol: SymbolId) -> Option<Origin> {
     let declared = &c.e.function.symbols[symbol];
     let Part::Stride(value, dim) = declared.part else { return None };

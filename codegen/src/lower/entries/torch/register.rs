@@ -19,8 +19,8 @@ const CONSTRUCTOR: &str = "tvm_ffi_codegen.torch.constructor";
 /// Symbol of the state of the operators.
 const STATE: &str = "tvm_ffi_codegen.torch.state";
 
-/// Adds the function of the FFI that registers operators, given with their kernels, and with `constructs` the constructor
-/// that does so when the library is loaded.
+/// Adds the function of the FFI that registers operators, given with their kernels, and with `constructs` the
+/// constructor that does so when the library is loaded.
 pub(crate) fn register(
     module: &mut Module,
     namespace: &str,
@@ -69,9 +69,9 @@ fn constructor(module: &mut Module, register: Symbol) {
     module.functions.push(function);
 }
 
-/// Adds the function of the FFI that registers the operators unless they are. It returns `told`, the namespace, a colon, and
-/// the names with commas in between; None if there is no PyTorch in the process; the number of the first operator that
-/// PyTorch has refused. Its callers know that it takes no
+/// Adds the function of the FFI that registers the operators unless they are. It returns `told`, the namespace, a
+/// colon, and the names with commas in between; None if there is no PyTorch in the process; the number of the first
+/// operator that PyTorch has refused. Its callers know that it takes no
 /// arguments, so it does not check their number.
 fn getter(module: &mut Module, register: Symbol, told: &str, linkage: Linkage) {
     let mut b = ffi_function(module, &function_symbol(GETTER), Linkage::Export);

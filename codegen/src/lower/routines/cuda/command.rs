@@ -52,8 +52,8 @@ fn wide_operations(b: &mut Builder<'_>) -> Ref<u64> {
     variable(b, "tvm_ffi_codegen.wide_operations", 1)
 }
 
-/// Writes words by operations on memory: two at an aligned address if the device is `wide`, else one. Returns the status
-/// of the driver.
+/// Writes words by operations on memory: two at an aligned address if the device is `wide`, else one. Returns the
+/// status of the driver.
 #[routine]
 pub(crate) fn operate(
     stream: &Stream,

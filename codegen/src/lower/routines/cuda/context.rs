@@ -46,8 +46,8 @@ pub(crate) fn enter_context(attempt: Attempt<Cuda>) -> i32 {
     1
 }
 
-/// Makes the primary context of a device current where the current context is not of the device. `status` is that of the
-/// `cuCtxGetDevice` which found this. Returns 0, or -1 once it has raised.
+/// Makes the primary context of a device current where the current context is not of the device. `status` is that of
+/// the `cuCtxGetDevice` which found this. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn enter_primary(attempt: Attempt<Cuda>, status: i32) -> i32 {
     if status != cuda::CUDA_ERROR_INVALID_CONTEXT {
@@ -79,9 +79,9 @@ pub(crate) fn push_primary(attempt: Attempt<Cuda>) -> i32 {
     check_of(Entry::CtxPushCurrent, attempt, cuda::ctx_push_current(*context))
 }
 
-/// Pops the context that [`enter_context()`], [`enter_primary()`] or [`push_primary()`] has pushed. Returns 0, or -1 once
-/// it has raised. A `status` that is not 0 is an earlier failure, whose error takes precedence: no error of popping is
-/// raised.
+/// Pops the context that [`enter_context()`], [`enter_primary()`] or [`push_primary()`] has pushed. Returns 0, or -1
+/// once it has raised. A `status` that is not 0 is an earlier failure, whose error takes precedence: no error of
+/// popping is raised.
 #[routine]
 pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
     let context: &CuContext;

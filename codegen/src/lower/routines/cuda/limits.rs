@@ -91,7 +91,8 @@ fn not_empty(attempt: Attempt<Cuda>, what: Text, cluster: u32, grid: u32) -> i32
     0
 }
 
-/// Checks that an extent of a grid is a multiple of that of a cluster, which is not 0. Returns 0, or -1 once it has raised.
+/// Checks that an extent of a grid is a multiple of that of a cluster, which is not 0. Returns 0, or -1 once it has
+/// raised.
 #[routine]
 pub(crate) fn divides(attempt: Attempt<Cuda>, what: Text, cluster: u32, grid: u32) -> i32 {
     if grid % cluster != 0 {

@@ -75,8 +75,8 @@ pub(crate) fn unload_image(image: &Image) {
 }
 
 /// Compares number and sizes of the declared parameters with those of the compiled kernel, if the driver can report
-/// these: under compute-sanitizer it does so only where a context is current, and this thread may have none yet. Returns
-/// 0, or -1 once it has raised.
+/// these: under compute-sanitizer it does so only where a context is current, and this thread may have none yet.
+/// Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_params(attempt: Attempt<Cuda>, found: &CuKernel) -> i32 {
     if entry_address(Entry::KernelGetParamInfo) == null {

@@ -94,9 +94,9 @@ pub(crate) fn tensor_map(
     0
 }
 
-/// Encodes a map of columns of pixels at `to` and keeps it in the cache of the site. Returns 0, or -1 once it has raised.
-/// `numbers` holds dims, strides, the lower and the upper offsets of the spatial dims, channels, pixels and the steps, then
-/// the inputs of the cache.
+/// Encodes a map of columns of pixels at `to` and keeps it in the cache of the site. Returns 0, or -1 once it has
+/// raised. `numbers` holds dims, strides, the lower and the upper offsets of the spatial dims, channels, pixels and the
+/// steps, then the inputs of the cache.
 #[routine]
 pub(crate) fn im2col_map(
     caller: Caller,
@@ -313,8 +313,8 @@ fn corners(map: Map, dims: &i64, numbers: &i64, lower: &i32, upper: &i32) -> i32
     0
 }
 
-/// Checks channels and pixels of a column. Without interleaving, a pixel of whole-byte elements must be no wider than the
-/// swizzle. Returns 0, or -1 once it has raised.
+/// Checks channels and pixels of a column. Without interleaving, a pixel of whole-byte elements must be no wider than
+/// the swizzle. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn check_column(map: Map, channels: u64, pixels: u64) -> i32 {
     let (caller, name, how) = (map.caller, map.name, map.how);

@@ -57,8 +57,8 @@ pub(crate) fn copy<D: Driver>(command: Command, to: &u8, from: &u8, bytes: u64) 
     end::<D>(D::MEMCPY, command, entered, status)
 }
 
-/// Writes `count` words of 32 bits to device memory, each by a command that contains it, and ends the command. Returns 0,
-/// or -1 once it has raised.
+/// Writes `count` words of 32 bits to device memory, each by a command that contains it, and ends the command. Returns
+/// 0, or -1 once it has raised.
 #[routine(inline)]
 pub(crate) fn write_words<D: Driver>(
     command: Command,
@@ -123,8 +123,8 @@ fn wait_for<D: Driver>(command: Command, event: &Event) -> i32 {
     end::<D>(D::STREAM_WAIT_EVENT, command, entered, status)
 }
 
-/// Opens the library and makes the device of a command current, which all but launches want. Returns as [`Driver::enter`]
-/// does.
+/// Opens the library and makes the device of a command current, which all but launches want. Returns as
+/// [`Driver::enter`] does.
 #[routine(inline)]
 pub(crate) fn begin<D: Driver>(#[known] entry: D::Entry, command: Command) -> i32 {
     open_driver::<D>(command.caller)?;
@@ -186,8 +186,8 @@ pub(crate) fn device_attribute<D: Driver>(caller: Caller, cell: &u64, device: u6
     *value as i64
 }
 
-/// Asks the library for the current device: 0 on a thread that has none yet. Returns its index, or [`NO_ATTRIBUTE`] once it
-/// has raised.
+/// Asks the library for the current device: 0 on a thread that has none yet. Returns its index, or [`NO_ATTRIBUTE`]
+/// once it has raised.
 #[routine(D::CURRENT_DEVICE)]
 pub(crate) fn current_device<D: Driver>(caller: Caller) -> i64 {
     if open_driver::<D>(caller) != 0 {

@@ -52,8 +52,9 @@ fn enter<D: Driver>(attempt: Attempt<D>) -> i32 {
 /// Calls the function of an image that is loaded on a device, unless it has been called there. Returns 0, or a status
 /// that is not 0 once it has raised; then the next call begins anew.
 ///
-/// `hooks` has a word for each device: [`HOOK_OPEN`], [`HOOK_DONE`], or the number of the thread that makes the call. Other
-/// threads wait until it has ended. That thread itself goes on: what the function launches finds the image loaded.
+/// `hooks` has a word for each device: [`HOOK_OPEN`], [`HOOK_DONE`], or the number of the thread that makes the call.
+/// Other threads wait until it has ended. That thread itself goes on: what the function launches finds the image
+/// loaded.
 #[routine(D::RUN_HOOK)]
 pub(crate) fn run_hook<D: Driver>(attempt: Attempt<D>, hooks: &u64, callee: &NamedCallee) -> i32 {
     if attempt.device >= DEVICES {

@@ -1,5 +1,5 @@
-//! Raising errors for launches that fail. The library reports only that a value is invalid, so the limits of devices and
-//! kernels that a launch may exceed are checked here.
+//! Raising errors for launches that fail. The library reports only that a value is invalid, so the limits of devices
+//! and kernels that a launch may exceed are checked here.
 
 use crate::ir::typed::{Int, Text, handles, routine};
 use crate::lower::cuda::Config;

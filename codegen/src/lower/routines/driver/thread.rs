@@ -1,5 +1,5 @@
-//! Threads: the number of the current one, and a pause. The functions of the platform are found when they are needed, so
-//! that no object imports them.
+//! Threads: the number of the current one, and a pause. The functions of the platform are found when they are needed,
+//! so that no object imports them.
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine};
@@ -61,8 +61,8 @@ pub(crate) fn pause_on_windows(caller: Caller) -> i32 {
     0
 }
 
-/// Looks up a function of the process, by a name that ends with a NUL. Returns NULL if there is none. `dlopen(NULL)` is the
-/// process.
+/// Looks up a function of the process, by a name that ends with a NUL. Returns NULL if there is none. `dlopen(NULL)` is
+/// the process.
 #[routine(inline)]
 fn of_process(name: Text) -> &u8 {
     let nothing: &u8 = null;

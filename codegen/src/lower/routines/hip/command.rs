@@ -12,8 +12,8 @@ use crate::lower::routines::driver::open::open_driver;
 use crate::lower::routines::hip::device::{enter_device, leave_device};
 use crate::lower::routines::memory::Caller;
 
-/// Writes `count` words of 32 bits to device memory. Returns 0, or -1 once it has raised. `_room` is what other platforms
-/// need.
+/// Writes `count` words of 32 bits to device memory. Returns 0, or -1 once it has raised. `_room` is what other
+/// platforms need.
 #[routine]
 pub(crate) fn hip_upload(command: Command, to: &u32, words: &u32, count: u64, _room: &u8) -> i32 {
     let entered = begin::<Hip>(Entry::MemsetD32Async, command);
@@ -57,8 +57,8 @@ pub(crate) fn stream_device(command: Command, stream: &Stream) -> i32 {
     enter_device(Attempt { caller: command.caller, kernel: null, device })
 }
 
-/// Prepares commands on a device: opens the runtime, and makes the device current once so that it is initialized. Returns
-/// 0, or -1 once it has raised.
+/// Prepares commands on a device: opens the runtime, and makes the device current once so that it is initialized.
+/// Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn hip_prepare_commands(caller: Caller, device: u64) -> i32 {
     open_driver::<Hip>(caller)?;

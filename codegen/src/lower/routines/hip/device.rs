@@ -6,8 +6,8 @@ use crate::lower::routines::driver::Hip;
 use crate::lower::routines::driver::failed::{Attempt, check_driver, check_of};
 use crate::lower::routines::memory::Caller;
 
-/// Makes a device current. Returns 0 if it already is, else one more than the index of the device that was, or -1 once it
-/// has raised.
+/// Makes a device current. Returns 0 if it already is, else one more than the index of the device that was, or -1 once
+/// it has raised.
 #[routine]
 pub(crate) fn enter_device(attempt: Attempt<Hip>) -> i32 {
     let current: i32;
@@ -23,8 +23,8 @@ pub(crate) fn enter_device(attempt: Attempt<Hip>) -> i32 {
     *current + 1
 }
 
-/// Makes the device current that was so before [`enter_device()`], which has returned `entered`. Returns 0, or -1 once it
-/// has raised. A `status` that is not 0 is an earlier failure, whose error takes precedence.
+/// Makes the device current that was so before [`enter_device()`], which has returned `entered`. Returns 0, or -1 once
+/// it has raised. A `status` that is not 0 is an earlier failure, whose error takes precedence.
 #[routine]
 pub(crate) fn leave_device(caller: Caller, entered: i32, status: i32) -> i32 {
     if entered == 0 {

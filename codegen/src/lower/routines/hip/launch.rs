@@ -9,8 +9,8 @@ use crate::lower::routines::driver::failed::Attempt;
 use crate::lower::routines::driver::limits::{extents, launch_failed};
 use crate::lower::routines::hip::device::{enter_device, leave_device};
 
-/// Launches a kernel, which is loaded on its device, with that device current for the time of the call. Returns 0, or -1
-/// once it has raised.
+/// Launches a kernel, which is loaded on its device, with that device current for the time of the call. Returns 0, or
+/// -1 once it has raised.
 #[routine]
 pub(crate) fn launch_there(
     attempt: Attempt<Hip>,

@@ -43,8 +43,8 @@ pub(crate) fn load_here(attempt: Attempt<Hip>) -> i32 {
     0
 }
 
-/// Loads the image of a kernel on the current device. Returns 0, or -1 once it has raised. If threads race, one stores its
-/// module and the others unload theirs.
+/// Loads the image of a kernel on the current device. Returns 0, or -1 once it has raised. If threads race, one stores
+/// its module and the others unload theirs.
 #[routine]
 pub(crate) fn load_module(attempt: Attempt<Hip>) -> i32 {
     let image = attempt.kernel.image;

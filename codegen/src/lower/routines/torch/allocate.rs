@@ -151,8 +151,8 @@ pub(super) fn number_of_device(ty: u32) -> i32 {
     -1
 }
 
-/// Makes the memory of a tensor object, which takes over a tensor, without a view. Returns NULL once it has deleted the tensor
-/// since memory has run out.
+/// Makes the memory of a tensor object, which takes over a tensor, without a view. Returns NULL once it has deleted the
+/// tensor since memory has run out.
 #[routine(inline)]
 pub(super) fn owned_by(tensor: &Tensor) -> &Managed {
     let owned = malloc(OWNED_SIZE) as &Owned;
@@ -196,8 +196,8 @@ pub(crate) fn torch_take_allocator(lent: i32) {
     }
 }
 
-/// Allocates a tensor like a prototype, for the runtime: a `DLPackManagedTensorAllocator`. `refuse` is told of a failure, with
-/// `context`, a kind and a message. Returns 0 or -1.
+/// Allocates a tensor like a prototype, for the runtime: a `DLPackManagedTensorAllocator`. `refuse` is told of a
+/// failure, with `context`, a kind and a message. Returns 0 or -1.
 #[routine]
 pub(crate) fn torch_allocator(
     prototype: &DlTensor,

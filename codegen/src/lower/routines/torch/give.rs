@@ -21,9 +21,9 @@ use crate::lower::torch::{
     new_word, push_back,
 };
 
-/// Puts the results of a function on the stack, whose forms are `count` bytes of [`form`]. `result`, which it releases, is the
-/// only one, or an array of them if `is_tuple` is not 0. Returns 0, or -1 once it has raised and deleted what it has put
-/// there.
+/// Puts the results of a function on the stack, whose forms are `count` bytes of [`form`]. `result`, which it releases,
+/// is the only one, or an array of them if `is_tuple` is not 0. Returns 0, or -1 once it has raised and deleted what it
+/// has put there.
 #[routine]
 pub(crate) fn torch_give(
     caller: Caller,
@@ -164,7 +164,8 @@ pub(crate) fn torch_give_element(caller: Caller, value: &Any, element: u8, to: &
     0
 }
 
-/// Makes a tensor of PyTorch that shares the memory of a tensor object and retains it. Returns 0, or -1 once it has raised.
+/// Makes a tensor of PyTorch that shares the memory of a tensor object and retains it. Returns 0, or -1 once it has
+/// raised.
 #[routine]
 pub(crate) fn torch_lend(caller: Caller, value: &Any, to: &u64) -> i32 {
     let made: &Tensor;

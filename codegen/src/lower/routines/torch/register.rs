@@ -46,8 +46,8 @@ const DEVICES: u64 = MOST_DEVICES as u64;
 const KNOWN_DTYPES: u64 = torch::DTYPES.len() as u64;
 const KNOWN_DEVICES: u64 = torch::DEVICES.len() as u64;
 
-/// Begins to register operators in a namespace, a text that lives as long as the process. `state` is the state of the module.
-/// Returns 1, or 0 if there is nothing to do: it was done before, or there is no PyTorch with the ABI.
+/// Begins to register operators in a namespace, a text that lives as long as the process. `state` is the state of the
+/// module. Returns 1, or 0 if there is nothing to do: it was done before, or there is no PyTorch with the ABI.
 #[routine]
 pub(crate) fn torch_begin(state: &u64, namespace: &u8, registration: &Registration) -> i32 {
     let mut found = state.compare_exchange(ABSENT, BEGUN);
@@ -76,8 +76,8 @@ fn dispatch_key(b: &mut Builder<'_>) -> Text {
     constant(b, format!("{}\0", torch::DISPATCH_KEY).as_str())
 }
 
-/// Finds PyTorch and its functions, and what its numbers mean. Keeps the module of an address loaded for good: PyTorch never
-/// forgets a kernel. Returns 0 if there is no PyTorch with the ABI in the process.
+/// Finds PyTorch and its functions, and what its numbers mean. Keeps the module of an address loaded for good: PyTorch
+/// never forgets a kernel. Returns 0 if there is no PyTorch with the ABI in the process.
 #[routine]
 pub(crate) fn torch_find(within: &u64) -> i32 {
     let library = loaded(torch_file().data);

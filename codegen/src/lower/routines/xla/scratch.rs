@@ -1,14 +1,15 @@
-//! Memory of XLA for tensors that a function allocates on the device of a call, besides its results. While the function runs,
-//! the thread's allocator is one that asks XLA for memory in the name of the call.
+//! Memory of XLA for tensors that a function allocates on the device of a call, besides its results. While the function
+//! runs, the thread's allocator is one that asks XLA for memory in the name of the call.
 //!
-//! An allocator gets nothing but a prototype. The thread's call is found by a stream: the runtime keeps one for each thread and
-//! device, and no host has streams of [`SLOT_TYPE`], so that this one holds the address of the call's record. Records
-//! of other libraries may stand there, too, of calls within calls, and so their fields keep their places in every version.
+//! An allocator gets nothing but a prototype. The thread's call is found by a stream: the runtime keeps one for each
+//! thread and device, and no host has streams of [`SLOT_TYPE`], so that this one holds the address of the call's
+//! record. Records of other libraries may stand there, too, of calls within calls, and so their fields keep their
+//! places in every version.
 //!
-//! A tensor that goes before the call ends gives its memory back: at once on the thread of the call, with the end of the call
-//! on another, since the thread may be using the list of tensors. XLA takes none later, so that a tensor that somebody keeps
-//! keeps its memory, too, until the process ends; its deleter becomes `free` with the end of the call, so that it may outlive
-//! this library.
+//! A tensor that goes before the call ends gives its memory back: at once on the thread of the call, with the end of
+//! the call on another, since the thread may be using the list of tensors. XLA takes none later, so that a tensor that
+//! somebody keeps keeps its memory, too, until the process ends; its deleter becomes `free` with the end of the call,
+//! so that it may outlive this library.
 
 use abi_spec::DeviceType;
 use abi_spec::xla;
@@ -79,7 +80,8 @@ const FREE_SIZE: u64 = xla::size(xla::DEVICE_MEMORY_FREE_ARGS) as u64;
 const MESSAGE_SIZE: u64 = xla::size(xla::ERROR_GET_MESSAGE_ARGS) as u64;
 const DESTROY_SIZE: u64 = xla::size(xla::ERROR_DESTROY_ARGS) as u64;
 
-/// Lends XLA's memory to the thread for a call. Returns the record of it; NULL if memory has run out and nothing is lent.
+/// Lends XLA's memory to the thread for a call. Returns the record of it; NULL if memory has run out and nothing is
+/// lent.
 #[routine]
 pub(crate) fn xla_lend(frame: &Frame, place: &Place) -> &Lending {
     let lending = malloc(LENDING_SIZE as u64) as &Lending;
@@ -108,8 +110,8 @@ pub(crate) fn xla_lend(frame: &Frame, place: &Place) -> &Lending {
     lending
 }
 
-/// Gives the thread its allocator back, if one was lent, and XLA what other threads have released. Tensors that are left keep
-/// their memory.
+/// Gives the thread its allocator back, if one was lent, and XLA what other threads have released. Tensors that are
+/// left keep their memory.
 #[routine]
 pub(crate) fn xla_take_back(lending: &Lending) {
     if lending == null {
@@ -131,8 +133,8 @@ pub(crate) fn xla_take_back(lending: &Lending) {
     free(lending as &Managed);
 }
 
-/// Allocates a tensor like a prototype, for the runtime: a `DLPackManagedTensorAllocator`. `refuse` is told of a failure, with
-/// `context`, a kind and a message. Returns 0 or -1.
+/// Allocates a tensor like a prototype, for the runtime: a `DLPackManagedTensorAllocator`. `refuse` is told of a
+/// failure, with `context`, a kind and a message. Returns 0 or -1.
 #[routine]
 pub(crate) fn xla_allocator(
     prototype: &DlTensor,
@@ -219,8 +221,8 @@ pub(crate) fn xla_allocate(
     0
 }
 
-/// Deletes the memory of a tensor whose call has not ended: the deleter of what [`xla_allocate()`] makes. On another thread
-/// than that of the call it leaves it to [`xla_take_back()`].
+/// Deletes the memory of a tensor whose call has not ended: the deleter of what [`xla_allocate()`] makes. On another
+/// thread than that of the call it leaves it to [`xla_take_back()`].
 #[routine]
 pub(crate) fn xla_delete(block: &Managed) {
     let lent = block.manager_ctx as &Lent;

@@ -1,7 +1,7 @@
 //! States of programs of XLA: closures, function objects that a handler has made and that another one calls.
 //!
-//! All libraries register one type with XLA, by the same name and number, so that it does not matter which comes first. XLA
-//! releases a state by a function of the runtime, not by one of a library.
+//! All libraries register one type with XLA, by the same name and number, so that it does not matter which comes first.
+//! XLA releases a state by a function of the runtime, not by one of a library.
 
 use abi_spec::layout::Field as Place;
 use abi_spec::xla::{self, inner};
@@ -51,8 +51,8 @@ const STATE_SIZE: u64 = xla::size(xla::STATE_SET_ARGS) as u64;
 const REGISTER_SIZE: u64 = xla::size(xla::TYPE_REGISTER_ARGS) as u64;
 const INFO_SIZE: u64 = xla::size(xla::TYPE_INFO) as u64;
 
-/// Makes a function, which the caller owns, the state of the program whose handlers get this frame. Returns NULL, or an error
-/// of XLA; then the function is released.
+/// Makes a function, which the caller owns, the state of the program whose handlers get this frame. Returns NULL, or an
+/// error of XLA; then the function is released.
 #[routine]
 pub(crate) fn xla_set_state(frame: &Frame, function: &Object) -> &u8 {
     let number: u64;
