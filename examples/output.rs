@@ -274,7 +274,7 @@ axpy(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, device=cuda),
     = {
         launch code.\"axpy_kernel\"(x.data, y.data, int32(n), a) grid(ceildiv(n, 128)) block(128);
     };
-# a shared library that asks for dlopen and dlsym
+# a shared library that asks for dlerror and dlopen and dlsym
 ";
     assert_eq!(launch(&folder), format!("{start}# launched: y[0] = 2, y[999] = 2\n"));
     let missing = "# not launched: RuntimeError: Missing CUDA driver libcuda.so.1 when calling: `load(device_id: int64)`\n";
