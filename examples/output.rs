@@ -277,8 +277,9 @@ axpy(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, device=cuda),
 # a shared library that asks for dlerror and dlopen and dlsym
 ";
     assert_eq!(launch(&folder), format!("{start}# launched: y[0] = 2, y[999] = 2\n"));
-    let missing = "# not launched: RuntimeError: Missing CUDA driver libcuda.so.1 when calling: `load(device_id: int64)`\n";
-    assert_eq!(launch(&broken), format!("{start}{missing}"));
+    let missing = "# not launched: RuntimeError: Missing CUDA driver libcuda.so.1 when calling: `load(device_id: int64)`";
+    let why = format!("{}: file too short", broken.join(DRIVER).display());
+    assert_eq!(launch(&broken), format!("{start}{missing}, {why}\n"));
 }
 
 /// Output of the examples with native builders: the result of the kernel, and the error of a wrong call.

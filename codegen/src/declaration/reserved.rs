@@ -200,11 +200,16 @@ pub(crate) fn name_fault(name: &str) -> Option<String> {
     }
 }
 
-/// Returns true for words that may name a symbol: letters, digits and `_`, in any alphabet. Parameters and locals are
-/// named before they are used, symbols by their use, so that other text is more likely an expression or a number.
+/// Returns true for words that may name a symbol: letters, digits and `_`, in any alphabet, and numbers after `.`, with
+/// which compilers make names that no user has. Parameters and locals are named before they are used, symbols by their
+/// use, so that other text is more likely an expression or a number.
 pub(crate) fn may_be_symbol(name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    name != "_" && name.chars().all(is_word) && !name.starts_with(|c: char| c.is_numeric())
+    let mut parts = name.split('.');
+    let word = parts.next().unwrap_or_default();
+    let is_named = word != "_" && word.chars().all(is_word) && !word.starts_with(char::is_numeric);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    is_named && parts.all(is_number)
 }
 
 /// Returns true for text that a function of the FFI can be looked up by. [`MAX_NAME`](super::limit::MAX_NAME) bounds

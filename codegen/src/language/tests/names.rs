@@ -31,7 +31,7 @@ try(`stream`: Tensor([n, `max`], float32), `_`: Tuple[`str`: int64, x: bool], *`
 fn any_text_but_a_backtick() {
     let text = "\
 /// Documented.
-`my.f`(`2`: int64, `x y`: Tensor([`é_1`, `2`], T1: float32|int8), `# \"%s\\`: Tuple[`é `: int64, `a.b`: bool], *`@`: Any) -> `->`: Tensor([`é_1`], float32)
+`my.f`(`2`: int64, `x y`: Tensor([`é_1`, `2`], `T.1`: float32|int8), `# \"%s\\`: Tuple[`é `: int64, `a.b`: bool], *`@`: Any) -> `->`: Tensor([`é_1`], float32)
     where `x y`.shape[0] < `é_1`
     = {
         let `x.data` = `# \"%s\\`.`é ` + `2`;
