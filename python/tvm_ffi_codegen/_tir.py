@@ -47,6 +47,8 @@ _UNCHECKED_DTYPES = ("int1", "int4", "uint4")
 
 _UNSPELLED = re.compile(r"[`\x00-\x1f\x7f-\x9f]")
 """Characters that no name of the language has."""
+_WORD = re.compile(r"_*[^\W\d_]")
+"""The beginning of a name of a symbol."""
 
 
 class Left(Exception):
@@ -80,7 +82,9 @@ class Declaration:
     def symbol(self, var: Any) -> Expr:
         """Returns the name of an integer variable, which is a symbol if it is no parameter."""
         if var not in self._symbols:
-            name = self._symbols[var] = self.new_name(var.name)
+            # A symbol is a word.
+            word = re.sub(r"\W", "_", var.name)
+            name = self._symbols[var] = self.new_name(word if _WORD.match(word) else f"n{word}")
             dtype = dtype_of(var)
             self.values[var] = name if dtype == "int64" else Scalar(dtype)(name)
         return self._symbols[var]
