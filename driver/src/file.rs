@@ -22,9 +22,14 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
 /// Returns whether two paths lead to the same file, or will once it is written.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let new = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
-        Some(folder.join(path.file_name()?))
+        let folder = |path: &Path| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()
+        };
+        // A link to a file that is not there yet leads to it as soon as the other path has made it.
+        let target =
+            folder(path)?.join(fs::read_link(path).ok().unwrap_or(path.file_name()?.into()));
+        Some(folder(&target)?.join(target.file_name()?))
     };
     let place = |path: &Path| fs::canonicalize(path).ok().or_else(|| new(path));
     one != Path::new(STANDARD) && place(one).is_some_and(|one| place(other) == Some(one))

@@ -178,7 +178,7 @@ fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
 
 /// Returns true if a call has more arguments than registers hold at once. Loads of all of them before the call would
 /// have to be spilled again, one by one; the usual register allocator loads what it has spilled where it passes it.
-/// That of wide functions takes longer the more values live in several blocks.
+/// In wide functions that allocator takes longer the more values live in several blocks.
 fn is_crowded(inst: &Inst) -> bool {
     let (Inst::Call { args, .. } | Inst::CallIndirect { args, .. }) = inst else { return false };
     args.len() > REGISTERS && args.len() <= WIDE

@@ -75,7 +75,7 @@ mod function;
 mod instruction;
 mod link;
 mod machine;
-// What the MLIR backend shares; the root has what compilers call.
+// Items that the MLIR backend shares; those that compilers call are in the root.
 #[doc(hidden)]
 pub mod object;
 mod raw;

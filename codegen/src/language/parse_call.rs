@@ -91,7 +91,9 @@ impl Parser<'_> {
         if self.blocks > 0 {
             self.no_assignment("`(`")?;
         }
-        self.no_bare_value()?;
+        if !returns_status {
+            self.no_bare_value()?;
+        }
         self.expect(Token::OpenParen, "`(`")?;
         let args = self.arguments()?;
         let mut status = returns_status.then(Vec::new);

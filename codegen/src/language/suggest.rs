@@ -142,7 +142,7 @@ impl Parser<'_> {
     pub(super) fn no_bare_literal(&self, expected: &str) -> Parsed<()> {
         let is_number = matches!(self.token, Token::Int | Token::Float);
         let is_word = matches!(classify(self.peek_word()), Word::None | Word::Bool(_));
-        if !is_number && !is_word {
+        if !is_number && !is_word || self.next_is(Token::OpenParen) && is_word {
             return Ok(());
         }
         Err(self.instead(
@@ -162,8 +162,10 @@ impl Parser<'_> {
             return Ok(());
         }
         let meant = match self.blocks {
-            0 => "but a program returns a value, `= { return …; };`",
-            _ => "but values are returned, `return …;`, or named without a type, `let a = …;`",
+            0 => "but a call has parentheses, and a program returns a value, `= { return …; };`",
+            _ => {
+                "but a call has parentheses, and values are returned, `return …;`, or named without a type, `let a = …;`"
+            }
         };
         Err(self.instead("`(`", meant))
     }

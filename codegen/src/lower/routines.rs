@@ -128,7 +128,7 @@ enum Heat {
 #[derive(Clone, Copy)]
 #[expect(non_camel_case_types, reason = "words of the table")]
 enum Word {
-    /// Only other routines call it.
+    /// A routine that only other routines call.
     inner,
     /// The last parameter is the address of the indices of the enclosing loops.
     indices,

@@ -18,7 +18,7 @@ pub(super) fn check_symbol(name: &str) -> Explained<()> {
         return Ok(());
     }
     Err(format!(
-        "`{name}` names no symbol, which is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are built as such, or parsed"
+        "`{name}` is no parameter and no local, and a symbol is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are no names"
     ))
 }
 

@@ -165,6 +165,7 @@ fn dependencies_are_written_for_build_systems() {
     let expected = "o\\ ut.so: \\\n  a\\ \\#b/c$$d \\\n  ./libk.so \\\n  ./libl.a \\\n  twice.ffi \\\n  \
                     tree.toml \\\n  ./we\\ ights\n";
     assert_eq!(fs::read_to_string(path.join("out.d")).unwrap(), expected);
+    std::os::unix::fs::symlink("later", path.join("link")).unwrap();
     for (arguments, code, message) in [
         (
             ["--depfile", "out.d", "-o", "-"],
@@ -179,7 +180,8 @@ fn dependencies_are_written_for_build_systems() {
         (["--depfile", "a\nb/..", "-o", "a\nb"], 1, "for which Make has no word\n"),
         (["--depfile", "none/x.d", "-o", "old"], 1, "error: cannot write none/x.d: "),
         (["--depfile", "./old", "-o", "old"], 1, "error: cannot write ./old: it is the output\n"),
-        // It is no file yet.
+        // A link leads to it, and it is no file yet.
+        (["--depfile", "later", "-o", "link"], 1, "error: cannot write later: it is the output\n"),
         (["--depfile", "./new", "-o", "new"], 1, "error: cannot write ./new: it is the output\n"),
     ] {
         fs::write(path.join("old"), "old").unwrap();

@@ -308,7 +308,7 @@ fn targets_and_processors_that_nobody_knows_are_errors() {
     }
 }
 
-/// Of kernels that several functions choose among there is one copy, unless the level asks for speed alone; those of
+/// Kernels that several functions choose among have one copy, unless the level asks for speed alone; those of
 /// one function are inlined.
 #[test]
 fn kernels_of_a_choice_are_not_copied() {

@@ -88,23 +88,23 @@ fn values_built_in_rust() {
         ),
         (
             &|f| tensor(f).shape = Shape::from(["64"]),
-            "f: x.shape[0]: `64` names no symbol, which is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are built as such, or parsed",
+            "f: x.shape[0]: `64` is no parameter and no local, and a symbol is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are no names",
         ),
         (
             &|f| tensor(f).shape = Shape::from(["2 * n"]),
-            "f: x.shape[0]: `2 * n` names no symbol, which is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are built as such, or parsed",
+            "f: x.shape[0]: `2 * n` is no parameter and no local, and a symbol is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are no names",
         ),
         (
             &|f| tensor(f).shape = Shape::from(["_"]),
-            "f: x.shape[0]: `_` names no symbol, which is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are built as such, or parsed",
+            "f: x.shape[0]: `_` is no parameter and no local, and a symbol is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are no names",
         ),
         (
             &|f| tensor(f).shape = Shape::from(["x.shape[0]"]),
-            "f: x.shape[0]: `x.shape[0]` names no symbol, which is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are built as such, or parsed",
+            "f: x.shape[0]: `x.shape[0]` is no parameter and no local, and a symbol is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are no names",
         ),
         (
             &|f| call(f).args.push(Expr::name("no tile")),
-            "f: call argument 1: `no tile` names no symbol, which is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are built as such, or parsed",
+            "f: call argument 1: `no tile` is no parameter and no local, and a symbol is a word of letters, digits and `_`, perhaps with a number after `.`: numbers, expressions and texts are no names",
         ),
         (
             &|f| tensor(f).shape = Shape::trailing([Dim::Any; 0]),

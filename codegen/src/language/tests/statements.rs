@@ -248,7 +248,7 @@ fn syntax() {
         ),
         (
             "let v: int8 = n + 5;",
-            "1:32: expected `(`, found `+`, but values are returned, `return …;`, or named without a type, `let a = …;`",
+            "1:32: expected `(`, found `+`, but a call has parentheses, and values are returned, `return …;`, or named without a type, `let a = …;`",
         ),
         ("let t = alloc float32;", "1:30: expected `Tensor`, found `float32`"),
         ("let t = alloc Tensor;", "1:36: expected `(`, found `;`"),

@@ -79,8 +79,8 @@ pub(super) fn lend(c: &mut Checker<'_, '_>) {
     c.e.b.ret(Some(status));
 }
 
-/// What the routines that allocate are told: element types that are known at run time only, and addresses of the
-/// extents of all tensors in a row and of their devices.
+/// Values for the routines that allocate: element types that are known at run time only, and addresses of the extents
+/// of all tensors in a row and of their devices.
 struct Planned {
     dtypes: Vec<Option<Value>>,
     extents: Value,

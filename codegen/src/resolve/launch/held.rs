@@ -82,7 +82,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// What is the same in every call of a closure.
+/// Numbers that are the same in every call of a closure.
 struct Holding<'r, 'a> {
     function: &'r Function<'a>,
     /// True for captured numbers, and for those that statements compute from what the function holds.
